@@ -1,0 +1,106 @@
+#include "base/file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace railhead {
+
+namespace {
+
+tl::unexpected<Error> fail_errno(Errc code, const std::string& path, const char* what, int error) {
+    return fail(code, fmt::format("{} \"{}\": {}", what, path, std::strerror(error)));
+}
+
+/// Opens without blocking on a pipe and without following /proc-style surprises: only what
+/// fstat() calls a regular file is read.
+Result<std::pair<UniqueFd, struct stat>> open_regular(const std::string& path) {
+    UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+    if (!fd) {
+        const int error = errno;
+        const auto code = error == ENOENT || error == ENOTDIR ? Errc::not_found : Errc::bad_input;
+        return fail_errno(code, path, "cannot open", error);
+    }
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0) {
+        return fail_errno(Errc::bad_input, path, "cannot look at", errno);
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return fail(Errc::bad_input, fmt::format("\"{}\" is not a regular file", path));
+    }
+    return std::pair{std::move(fd), status};
+}
+
+Result<std::string> read_all(int fd, const std::string& path, std::size_t limit) {
+    std::string text;
+    constexpr std::size_t block = std::size_t{64} << 10U;
+    for (;;) {
+        const auto old_size = text.size();
+        if (old_size > limit) {
+            return fail(Errc::bad_input,
+                        fmt::format("\"{}\" is larger than {} bytes", path, limit));
+        }
+        text.resize(old_size + block);
+        const auto got = ::read(fd, text.data() + old_size, block);
+        text.resize(old_size + (got > 0 ? static_cast<std::size_t>(got) : 0));
+        if (got == 0) {
+            return text;
+        }
+        if (got < 0 && errno != EINTR) {
+            return fail_errno(Errc::bad_input, path, "cannot read", errno);
+        }
+    }
+}
+
+}  // namespace
+
+UniqueFd::~UniqueFd() {
+    if (fd_ >= 0) {
+        ::close(fd_);
+    }
+}
+
+FileStamp stamp_of(const std::string& path) noexcept {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) {
+        return {};
+    }
+    const auto nanoseconds = [](const timespec& t) {
+        return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+    };
+    return {nanoseconds(status.st_mtim), nanoseconds(status.st_ctim),
+            static_cast<std::uint64_t>(status.st_size), static_cast<std::uint64_t>(status.st_ino)};
+}
+
+Result<std::string> read_file(const std::string& path, std::size_t limit) {
+    auto opened = open_regular(path);
+    if (!opened) {
+        return propagate(opened);
+    }
+    return read_all(opened->first.get(), path, limit);
+}
+
+Result<std::string> read_trusted_file(const std::string& path, uid_t owner, std::size_t limit) {
+    auto opened = open_regular(path);
+    if (!opened) {
+        return propagate(opened);
+    }
+    const auto& status = opened->second;
+    if (status.st_uid != 0 && status.st_uid != owner) {
+        return fail(Errc::bad_input, fmt::format("\"{}\" belongs to uid {}, not to root or SlurmUser",
+                                                 path, status.st_uid));
+    }
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        return fail(Errc::bad_input,
+                    fmt::format("\"{}\" can be written by others (mode {:o}): chmod go-w it", path,
+                                status.st_mode & 07777U));
+    }
+    return read_all(opened->first.get(), path, limit);
+}
+
+}  // namespace railhead

@@ -1,0 +1,400 @@
+#include "node/from_hwloc.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+#include <hwloc.h>
+
+#include "base/text.hpp"
+#include "node/sysfs.hpp"
+
+namespace railhead::node {
+
+namespace {
+
+struct TopologyDeleter {
+    void operator()(hwloc_topology* topology) const noexcept { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<hwloc_topology, TopologyDeleter>;
+
+// ---- loading ------------------------------------------------------------------------------
+
+/// GPU back-ends start threads and load the vendor's libraries; "x86" binds us to each CPU in turn.
+constexpr std::array blacklist{"cuda", "nvml", "opencl", "rsmi", "gl", "levelzero", "x86"};
+
+void configure(hwloc_topology* topology) {
+    for (const auto* const component : blacklist) {
+        hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
+                                      component);  // fails where there is no such component: fine
+    }
+    unsigned long flags = HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED;
+#if HWLOC_API_VERSION >= 0x00020800
+    flags |= HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING | HWLOC_TOPOLOGY_FLAG_NO_DISTANCES |
+             HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS | HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS;
+#endif
+    hwloc_topology_set_flags(topology, flags);
+    hwloc_topology_set_cache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+    hwloc_topology_set_icache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+    hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+}
+
+Result<Topology> new_topology() {
+    hwloc_topology_t raw = nullptr;
+    if (hwloc_topology_init(&raw) != 0) {
+        return fail(Errc::internal, "hwloc cannot start");
+    }
+    Topology topology{raw};
+    configure(topology.get());
+    return topology;
+}
+
+/// The text from the topology on, and without comments: hwloc's own reader takes neither a comment
+/// nor a blank line before the document type.
+std::string plain(std::string_view xml) {
+    std::string text;
+    text.reserve(xml.size() + 1);
+    for (auto at = xml.find("<!--"); at != std::string_view::npos; at = xml.find("<!--")) {
+        text += xml.substr(0, at);
+        const auto end = xml.find("-->", at + 4);
+        xml.remove_prefix(end == std::string_view::npos ? xml.size() : end + 3);
+    }
+    text += xml;
+    const auto topology = text.find("<topology");
+    return topology == std::string::npos ? text : text.substr(topology);
+}
+
+tl::unexpected<Error> refused(const std::string& xml, const std::string& source) {
+    if (xml.find("<topology version=\"3") != std::string::npos) {
+        return fail(Errc::unsupported,
+                    fmt::format("\"{}\" is XML of hwloc 3, which hwloc {} cannot read: write it "
+                                "again with lstopo --export-xml-flags v2",
+                                source, HWLOC_VERSION));
+    }
+    return fail(Errc::bad_input, fmt::format("\"{}\" is no topology in hwloc's XML", source));
+}
+
+// ---- CPUs and memory ----------------------------------------------------------------------
+
+CpuSet to_cpu_set(hwloc_const_bitmap_t bitmap) {
+    CpuSet set;
+    if (bitmap == nullptr || hwloc_bitmap_weight(bitmap) < 0) {  // < 0: infinite
+        return set;
+    }
+    for (int cpu = hwloc_bitmap_first(bitmap); cpu >= 0; cpu = hwloc_bitmap_next(bitmap, cpu)) {
+        set.add(static_cast<unsigned>(cpu));
+    }
+    return set;
+}
+
+/// hwloc shows memory without CPUs (of a GPU, HBM, CXL) with the CPUs that are near it.  The kernel
+/// has each CPU in one node only: the smaller, then the lower one.
+void clear_memory_only(std::vector<NumaNode>& nodes) {
+    std::ranges::sort(nodes, {}, [](const NumaNode& numa) {
+        return std::pair{numa.cpus.size(), numa.index};
+    });
+    CpuSet taken;
+    for (auto& numa : nodes) {
+        if ((numa.cpus & taken).empty()) {
+            taken |= numa.cpus;
+        } else {
+            numa.cpus = {};
+        }
+    }
+    std::ranges::sort(nodes, {}, &NumaNode::index);
+}
+
+void add_numa_and_cores(Node& node, hwloc_topology* topology) {
+    for (hwloc_obj_t obj = nullptr;
+         (obj = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, obj)) != nullptr;) {
+        node.numa.push_back(
+            {obj->os_index, to_cpu_set(obj->cpuset), obj->attr->numanode.local_memory});
+    }
+    clear_memory_only(node.numa);
+
+    for (hwloc_obj_t obj = nullptr;
+         (obj = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, obj)) != nullptr;) {
+        node.cores.push_back(to_cpu_set(obj->cpuset));
+    }
+    if (node.cores.empty()) {  // some virtual machines know no cores
+        for (const auto cpu : to_cpu_set(hwloc_topology_get_topology_cpuset(topology)).cpus()) {
+            node.cores.emplace_back().add(cpu);
+        }
+    }
+    node.allowed = to_cpu_set(hwloc_topology_get_allowed_cpuset(topology));
+}
+
+/// The NUMA node that a device hangs on: the only one with CPUs among those near it.
+std::optional<unsigned> numa_of(const Node& node, hwloc_obj_t place) {
+    std::optional<unsigned> found;
+    for (const auto& numa : node.numa) {
+        if (numa.cpus.empty() || hwloc_bitmap_isset(place->nodeset, numa.index) == 0) {
+            continue;
+        }
+        if (found) {
+            return std::nullopt;  // near several: the machine does not tell
+        }
+        found = numa.index;
+    }
+    return found;
+}
+
+// ---- PCI devices --------------------------------------------------------------------------
+
+using PciFacts = decltype(hwloc_obj_attr_u::pcidev);
+
+constexpr unsigned vendor_nvidia = 0x10de;
+constexpr unsigned vendor_amd = 0x1002;
+constexpr unsigned vendor_intel = 0x8086;
+
+/// "nvidia", "amd" or "intel" for a GPU that computes; "" for anything else, a BMC's screen too.
+std::string_view gpu_vendor(const PciFacts& pci) {
+    const unsigned base = pci.class_id >> 8U;
+    const bool display = base == 0x03;      // VGA 0300, 3D 0302, other 0380 (MI50, MI250X)
+    const bool accelerator = base == 0x12;  // MI300
+    if (pci.vendor_id == vendor_nvidia && display) {
+        return "nvidia";
+    }
+    if (pci.vendor_id == vendor_amd && (display || accelerator)) {
+        return "amd";
+    }
+    if (pci.vendor_id == vendor_intel && pci.class_id == 0x0380) {  // 0300 is a desktop's graphics
+        return "intel";
+    }
+    return "";
+}
+
+PciAddress address_of(const PciFacts& pci) {
+    return {pci.domain, pci.bus, pci.dev, pci.func};
+}
+
+std::string_view info(hwloc_obj_t obj, const char* name) {
+    const char* value = hwloc_obj_get_info_by_name(obj, name);
+    return value == nullptr ? std::string_view{} : std::string_view{value};
+}
+
+/// The operating system's devices on one PCI function.
+std::vector<hwloc_obj_t> os_devices(hwloc_obj_t pci) {
+    std::vector<hwloc_obj_t> devices;
+    for (auto* child = pci->io_first_child; child != nullptr; child = child->next_sibling) {
+        if (child->type == HWLOC_OBJ_OS_DEVICE) {
+            devices.push_back(child);
+        }
+    }
+    return devices;
+}
+
+/// What a recording with vendor libraries knows besides: UUID, model, ROCm's numbers.
+void add_vendor_facts(Gpu& gpu, hwloc_obj_t pci) {
+    for (auto* const device : os_devices(pci)) {
+        if (const auto model = info(device, "GPUModel"); !model.empty()) {
+            gpu.model = printable(model);
+        }
+        for (const auto* const key : {"NVIDIAUUID", "AMDUUID"}) {
+            if (const auto uuid = info(device, key); !uuid.empty()) {
+                gpu.uuid = printable(uuid);
+            }
+        }
+        const std::string_view name{device->name == nullptr ? "" : device->name};
+        if (name.starts_with("rsmi")) {
+            if (const auto number = parse_number<unsigned>(name.substr(4))) {
+                gpu.rocm_indices.push_back(*number);
+            }
+        }
+    }
+}
+
+Gpu to_gpu(const Node& node, hwloc_obj_t pci, hwloc_obj_t place) {
+    const auto& attributes = pci->attr->pcidev;
+    Gpu gpu;
+    gpu.pci = address_of(attributes);
+    gpu.vendor = gpu_vendor(attributes);
+    gpu.model = fmt::format("{:04x}:{:04x}", attributes.vendor_id, attributes.device_id);
+    gpu.numa = numa_of(node, place);
+    gpu.cpus = to_cpu_set(place->cpuset);
+    add_vendor_facts(gpu, pci);
+    return gpu;
+}
+
+LinkLayer layer_of_class(unsigned class_id) {
+    if (class_id == 0x0207 || class_id == 0x0c06) {  // mlx5 takes the class of its port type
+        return LinkLayer::infiniband;
+    }
+    return class_id == 0x0200 ? LinkLayer::ethernet : LinkLayer::unknown;
+}
+
+/// The first port that is active, else the first.
+unsigned port_of(hwloc_obj_t verbs) {
+    constexpr unsigned most_ports = 8;
+    for (unsigned port = 1; port <= most_ports; ++port) {
+        if (info(verbs, fmt::format("Port{}State", port).c_str()) == "4") {
+            return port;
+        }
+    }
+    return 1;
+}
+
+/// Port, state, rate and layer as the OpenFabrics device `verbs` says.
+void add_port(Nic& nic, hwloc_obj_t verbs) {
+    nic.port = port_of(verbs);
+    const auto of_port = [&](const char* what) {
+        return info(verbs, fmt::format("Port{}{}", nic.port, what).c_str());
+    };
+    nic.active = of_port("State").empty() || of_port("State") == "4";
+    nic.gbit_per_s = parse_port_rate(of_port("Rate"));
+    if (const auto layer = parse_link_layer(of_port("LinkLayer")); layer != LinkLayer::unknown) {
+        nic.link_layer = layer;
+    }
+}
+
+Nic to_nic(const Node& node, hwloc_obj_t pci, hwloc_obj_t verbs, hwloc_obj_t place) {
+    const auto& attributes = pci->attr->pcidev;
+    Nic nic;
+    nic.name = printable(verbs->name == nullptr ? "" : verbs->name);
+    nic.pci = address_of(attributes);
+    nic.kind = fmt::format("{:04x}:{:04x}", attributes.vendor_id, attributes.device_id);
+    nic.link_layer = layer_of_class(attributes.class_id);
+    nic.numa = numa_of(node, place);
+    if (attributes.linkspeed > 0) {
+        nic.pcie_gbyte_per_s = static_cast<double>(attributes.linkspeed);
+    }
+    for (auto* const device : os_devices(pci)) {
+        if (device->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK && device->name != nullptr) {
+            nic.netdevs.push_back(printable(device->name));
+        }
+    }
+    add_port(nic, verbs);
+    return nic;
+}
+
+// ---- distances ----------------------------------------------------------------------------
+
+/// The bridges above a PCI device, nearest first; the last one is the host bridge where known.
+std::vector<hwloc_obj_t> bridges_above(hwloc_obj_t pci) {
+    std::vector<hwloc_obj_t> bridges;
+    for (auto* up = pci->parent; up != nullptr && up->type == HWLOC_OBJ_BRIDGE; up = up->parent) {
+        bridges.push_back(up);
+    }
+    return bridges;
+}
+
+Path path_between(hwloc_obj_t a, hwloc_obj_t b) {
+    const auto above_a = bridges_above(a);
+    const auto above_b = bridges_above(b);
+    const auto common = std::ranges::find_first_of(above_a, above_b);
+    if (common == above_a.end()) {
+        auto* const place_a = hwloc_get_non_io_ancestor_obj(nullptr, a);
+        auto* const place_b = hwloc_get_non_io_ancestor_obj(nullptr, b);
+        const bool together = place_a == place_b ||
+                              hwloc_bitmap_isincluded(place_a->nodeset, place_b->nodeset) != 0 ||
+                              hwloc_bitmap_isincluded(place_b->nodeset, place_a->nodeset) != 0;
+        return together ? Path::node : Path::sys;
+    }
+    if ((*common)->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_HOST) {
+        return Path::phb;
+    }
+    // One switch shows as two bridges in a row: its upstream port, which is the common one, and
+    // the downstream port of each device.
+    const auto steps_a = std::distance(above_a.begin(), common);
+    const auto steps_b = std::distance(above_b.begin(), std::ranges::find(above_b, *common));
+    return std::max(steps_a, steps_b) <= 1 ? Path::pix : Path::pxb;
+}
+
+// ---- the whole ----------------------------------------------------------------------------
+
+/// A device of the Node and the PCI object it was made from.
+template <class Device>
+struct Found {
+    Device device;
+    hwloc_obj_t pci = nullptr;
+};
+
+struct Devices {
+    std::vector<Found<Gpu>> gpus;
+    std::vector<Found<Nic>> nics;
+};
+
+Devices find_devices(const Node& node, hwloc_topology* topology) {
+    Devices found;
+    for (hwloc_obj_t pci = nullptr; (pci = hwloc_get_next_pcidev(topology, pci)) != nullptr;) {
+        auto* const place = hwloc_get_non_io_ancestor_obj(topology, pci);
+        if (!gpu_vendor(pci->attr->pcidev).empty()) {
+            found.gpus.push_back({to_gpu(node, pci, place), pci});
+        }
+        for (auto* const device : os_devices(pci)) {
+            if (device->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS) {
+                found.nics.push_back({to_nic(node, pci, device, place), pci});
+            }
+        }
+    }
+    std::ranges::sort(found.gpus, {}, [](const auto& gpu) { return gpu.device.pci; });
+    std::ranges::sort(found.nics, {},
+                      [](const auto& nic) { return std::tie(nic.device.pci, nic.device.name); });
+    return found;
+}
+
+Node to_node(hwloc_topology* topology, std::string source) {
+    Node node;
+    node.source = std::move(source);
+    add_numa_and_cores(node, topology);
+
+    const auto found = find_devices(node, topology);
+    for (const auto& gpu : found.gpus) {
+        node.gpus.push_back(gpu.device);
+        node.gpus.back().index = static_cast<unsigned>(node.gpus.size() - 1);
+        auto& row = node.paths.emplace_back();
+        for (const auto& nic : found.nics) {
+            row.push_back(path_between(gpu.pci, nic.pci));
+        }
+    }
+    for (const auto& nic : found.nics) {
+        node.nics.push_back(nic.device);
+    }
+    return node;
+}
+
+}  // namespace
+
+const char* const* hwloc_environment() noexcept {
+    // The plugin folder of the distribution holds back-ends that link OpenCL, X11 and libxml2, and
+    // hwloc opens every one of them before it looks at a blacklist.
+    static constexpr std::array<const char*, 5> variables{
+        "HWLOC_PLUGINS_PATH=/nonexistent", "HWLOC_LIBXML=0", "HWLOC_HIDE_ERRORS=2",
+        "HWLOC_KEEP_NVIDIA_GPU_NUMA_NODES=1", nullptr};
+    return variables.data();
+}
+
+Result<Node> read_hwloc() {
+    auto topology = new_topology();
+    if (!topology) {
+        return propagate(topology);
+    }
+    if (hwloc_topology_load(topology->get()) != 0) {
+        return fail(Errc::unavailable,
+                    fmt::format("hwloc cannot discover this machine: {}", std::strerror(errno)));
+    }
+    return to_node(topology->get(), "live");
+}
+
+Result<Node> parse_hwloc_xml(std::string_view xml, std::string source) {
+    auto topology = new_topology();
+    if (!topology) {
+        return propagate(topology);
+    }
+    const auto text = plain(xml);
+    constexpr std::size_t most = std::size_t{64} << 20U;
+    if (text.size() >= most ||
+        hwloc_topology_set_xmlbuffer(topology->get(), text.c_str(),
+                                     static_cast<int>(text.size() + 1)) != 0 ||
+        hwloc_topology_load(topology->get()) != 0) {
+        return refused(text, source);
+    }
+    return to_node(topology->get(), std::move(source));
+}
+
+}  // namespace railhead::node

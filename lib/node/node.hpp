@@ -1,0 +1,90 @@
+// One compute node as plain values: NUMA nodes, cores, GPUs, NICs and how far apart they are.
+//
+// from_hwloc.hpp and sysfs.hpp fill it, probe.hpp runs them with a time limit; rails/ and affinity/
+// only ask it questions, so a test is a table.  Everything here is hardware identity: nothing
+// depends on the CPUs or devices that one job was given, but for `allowed` and `active`.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/cpu_set.hpp"
+#include "base/error.hpp"
+
+namespace railhead::node {
+
+struct PciAddress {
+    std::uint32_t domain = 0;
+    std::uint8_t bus = 0, device = 0, function = 0;
+    auto operator<=>(const PciAddress&) const = default;
+};
+[[nodiscard]] std::string to_string(const PciAddress& address);  ///< "0000:17:00.0"
+/// Accepts "0000:17:00.0", "17:00.0" and nvidia's eight-digit domain "00000000:17:00.0".
+[[nodiscard]] Result<PciAddress> parse_pci_address(std::string_view text);
+
+/// PCI distance class between two devices, nearest first; the order is used.  nvidia-smi's words.
+enum class Path : std::uint8_t {
+    pix,   ///< at most one PCIe bridge between them
+    pxb,   ///< several PCIe bridges, no host bridge
+    phb,   ///< through a PCIe host bridge
+    node,  ///< between host bridges of one NUMA node
+    sys    ///< between NUMA nodes
+};
+[[nodiscard]] std::string_view to_string(Path path);  ///< "PIX" … "SYS"
+
+struct NumaNode {
+    unsigned index = 0;  ///< the kernel's number
+    CpuSet cpus;         ///< empty for a memory-only node (GPU memory of GB200)
+    std::uint64_t memory_bytes = 0;
+};
+
+struct Gpu {
+    /// In PCI order, from 0: NVIDIA's index with CUDA_DEVICE_ORDER=PCI_BUS_ID, and Slurm's.
+    unsigned index = 0;
+    PciAddress pci;
+    std::string vendor;  ///< "nvidia", "amd", "intel"
+    std::string model;   ///< "NVIDIA H100 80GB HBM3" where the source says, else "10de:2330"
+    std::string uuid;    ///< "GPU-…" where the source says
+    std::optional<unsigned> minor;  ///< N of /dev/nvidiaN where the source says
+    /// AMD only: ROCm's numbers for this device where the source says.  They need not follow PCI
+    /// order, and a partitioned MI300 has several.
+    std::vector<unsigned> rocm_indices;
+    std::optional<unsigned> numa;  ///< index of the NUMA node; unset when the machine does not tell
+    CpuSet cpus;                   ///< local CPUs
+};
+
+enum class LinkLayer : std::uint8_t { unknown, infiniband, ethernet, other };
+
+struct Nic {
+    std::string name;  ///< RDMA device: "mlx5_0", "rdmap16s27", "bnxt_re0"
+    std::vector<std::string>
+        netdevs;  ///< network interfaces on the same function: "ib0", "ens1np0"
+    PciAddress pci;
+    std::string kind;                  ///< PCI vendor and device: "15b3:1021"
+    unsigned port = 1;                 ///< the port used: the first active one, else the first
+    std::optional<double> gbit_per_s;  ///< port rate in Gbit/s, where known
+    std::optional<double> pcie_gbyte_per_s;  ///< PCIe link in GB/s, where known
+    LinkLayer link_layer = LinkLayer::unknown;
+    std::optional<unsigned> numa;
+    bool active = true;  ///< port state ACTIVE, or not known
+};
+
+struct Node {
+    std::string source;                    ///< "live", or the file it was read from
+    std::vector<NumaNode> numa;            ///< ascending by index
+    std::vector<CpuSet> cores;             ///< the logical CPUs of each core, in logical order
+    std::vector<Gpu> gpus;                 ///< ascending by PCI address
+    std::vector<Nic> nics;                 ///< RDMA devices, ascending by PCI address, then name
+    std::vector<std::vector<Path>> paths;  ///< paths[gpu][nic]
+    CpuSet allowed;                        ///< CPUs that this process may use at all (cgroup)
+
+    /// The position in `numa` of the NUMA node with this index, if there is one.
+    [[nodiscard]] const NumaNode* find_numa(unsigned index) const;
+};
+
+}  // namespace railhead::node

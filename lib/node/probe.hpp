@@ -1,0 +1,30 @@
+// Looks at this machine, or at a recorded one, from a process of its own and with a time limit.
+//
+// hwloc has hung at job launch on real machines, opens the libraries of every plugin it finds, and
+// reads its settings from the environment.  None of that may happen in slurmstepd.  So a child is
+// forked that runs hwloc in a clean environment, hands the Node back through a pipe and ends; the
+// caller gets no library, no thread, no changed environment and no wait beyond the limit.  A child
+// that crashes is an error like any other.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "node/node.hpp"
+
+namespace railhead::node {
+
+struct ProbeOptions {
+    std::string hwloc_xml;   ///< file of a recorded node; empty: this machine
+    std::string root = "/";  ///< below it lie sys/class/infiniband and proc/driver/nvidia
+    std::chrono::milliseconds limit{5000};
+};
+
+/// The Node, with `source` "live" or the file's name.
+///
+/// Fails as read_hwloc(), read_file() and parse_hwloc_xml() do, and with `unavailable` when the
+/// limit passes or the child ends without an answer.  Safe to call in a process with several
+/// threads; no other thread may wait for any child (waitpid(-1)) meanwhile.
+[[nodiscard]] Result<Node> probe(const ProbeOptions& options);
+
+}  // namespace railhead::node

@@ -1,0 +1,103 @@
+#include "node/sysfs.hpp"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+
+namespace railhead::node {
+
+namespace {
+
+constexpr std::size_t small_file = std::size_t{64} << 10U;  // sysfs gives a page at most
+
+/// The file without the line end, or nothing.
+std::optional<std::string> read_line(const std::string& path) {
+    auto text = read_file(path, small_file);
+    if (!text) {
+        return std::nullopt;
+    }
+    return std::string{trim(*text)};
+}
+
+void add_port(Nic& nic, const std::string& root) {
+    const auto folder =
+        fmt::format("{}/sys/class/infiniband/{}/ports/{}", root, nic.name, nic.port);
+    if (const auto state = read_line(folder + "/state")) {  // "4: ACTIVE"
+        nic.active = state->starts_with("4");
+    }
+    // A port that is down shows the slowest rate there is, not its own.
+    if (const auto rate = read_line(folder + "/rate"); rate && nic.active && !nic.gbit_per_s) {
+        nic.gbit_per_s = parse_port_rate(*rate);
+    }
+    if (const auto layer = read_line(folder + "/link_layer");
+        layer && nic.link_layer == LinkLayer::unknown) {
+        nic.link_layer = parse_link_layer(*layer);
+    }
+}
+
+/// One "Key: \t value" line of the driver's information file.
+void add_information(Gpu& gpu, std::string_view line) {
+    const auto colon = line.find(':');
+    if (colon == std::string_view::npos) {
+        return;
+    }
+    const auto key = trim(line.substr(0, colon));
+    const auto value = trim(line.substr(colon + 1));
+    if (key == "GPU UUID" && gpu.uuid.empty() && value.starts_with("GPU-") &&
+        value.find('?') == std::string_view::npos) {  // "GPU-????????-…" until the driver is used
+        gpu.uuid = value;
+    } else if (key == "Device Minor" && !gpu.minor) {
+        gpu.minor = parse_number<unsigned>(value);
+    } else if (key == "Model" &&
+               gpu.model.find(':') != std::string::npos) {  // only a PCI id so far
+        gpu.model = printable(value);
+    }
+}
+
+}  // namespace
+
+std::optional<double> parse_port_rate(std::string_view text) {
+    const auto words = split_words(text);
+    double value = 0;
+    if (words.size() < 2 || words[1] != "Gb/sec") {
+        return std::nullopt;
+    }
+    const auto* const last = words[0].data() + words[0].size();
+    const auto [end, error] = std::from_chars(words[0].data(), last, value);
+    if (error != std::errc{} || end != last || !(value > 0)) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+LinkLayer parse_link_layer(std::string_view text) {
+    if (text == "InfiniBand") {
+        return LinkLayer::infiniband;
+    }
+    if (text == "Ethernet") {
+        return LinkLayer::ethernet;
+    }
+    return text.empty() ? LinkLayer::unknown : LinkLayer::other;
+}
+
+void add_sysfs(Node& node, const std::string& root) {
+    for (auto& nic : node.nics) {
+        add_port(nic, root);
+    }
+    for (auto& gpu : node.gpus) {
+        if (gpu.vendor != "nvidia") {
+            continue;
+        }
+        const auto path =
+            fmt::format("{}/proc/driver/nvidia/gpus/{}/information", root, to_string(gpu.pci));
+        const auto text = read_file(path, small_file);
+        for (const auto line : split(text ? std::string_view{*text} : std::string_view{}, '\n')) {
+            add_information(gpu, line);
+        }
+    }
+}
+
+}  // namespace railhead::node

@@ -1,0 +1,25 @@
+// What the kernel and the drivers tell about GPUs and NICs, below a root path.
+//
+// Fills in what a Node's first source left open; what it said stays.  `root` is "/" on a machine
+// and a miniature tree in a test.  Plain small files only: no library, no driver call.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "node/node.hpp"
+
+namespace railhead::node {
+
+/// "400 Gb/sec (4X NDR)" is 400 Gbit/s: the text of /sys/class/infiniband/*/ports/*/rate.
+[[nodiscard]] std::optional<double> parse_port_rate(std::string_view text);
+
+/// "InfiniBand", "Ethernet": the text of …/link_layer.
+[[nodiscard]] LinkLayer parse_link_layer(std::string_view text);
+
+/// Rate, link layer and state of each NIC from /sys/class/infiniband; UUID, minor number and model
+/// of each NVIDIA GPU from /proc/driver/nvidia/gpus.  A file that is absent changes nothing.
+void add_sysfs(Node& node, const std::string& root);
+
+}  // namespace railhead::node

@@ -1,0 +1,238 @@
+#include "node/wire.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <iterator>
+#include <span>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.hpp"
+
+namespace railhead::node {
+
+namespace {
+
+constexpr std::string_view header = "railhead-node\t1";
+constexpr std::string_view trailer = "end";
+
+// ---- writing ------------------------------------------------------------------------------
+
+template <class T>
+std::string field(const std::optional<T>& value) {
+    return value ? fmt::format("{}", *value) : std::string{};
+}
+
+/// A text without what would end a field or a line.
+std::string field(std::string_view text) {
+    std::string out = printable(text);
+    std::ranges::replace(out, '\t', ' ');
+    return out;
+}
+
+std::string gpu_line(const Gpu& gpu) {
+    return fmt::format("gpu\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", to_string(gpu.pci),
+                       field(gpu.vendor), field(gpu.model), field(gpu.uuid), field(gpu.minor),
+                       fmt::join(gpu.rocm_indices, ","), field(gpu.numa), to_string(gpu.cpus));
+}
+
+std::string nic_line(const Nic& nic) {
+    return fmt::format("nic\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", field(nic.name),
+                       to_string(nic.pci), field(nic.kind), nic.port, field(nic.gbit_per_s),
+                       field(nic.pcie_gbyte_per_s), static_cast<unsigned>(nic.link_layer),
+                       field(nic.numa), nic.active ? 1 : 0,
+                       field(fmt::format("{}", fmt::join(nic.netdevs, ","))));
+}
+
+// ---- reading ------------------------------------------------------------------------------
+
+using Fields = std::span<const std::string_view>;
+
+/// Reads fields one after the other; the first bad one makes the whole line bad.
+class Reader {
+ public:
+    explicit Reader(Fields fields) : fields_{fields} {}
+
+    std::string_view text() {
+        if (next_ >= fields_.size()) {
+            good_ = false;
+            return {};
+        }
+        return fields_[next_++];
+    }
+
+    template <std::integral T>
+    T number() {
+        return keep(parse_number<T>(text()));
+    }
+
+    template <class T>
+    std::optional<T> optional() {
+        const auto word = text();
+        if (word.empty()) {
+            return std::nullopt;
+        }
+        T value{};
+        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+        good_ = good_ && error == std::errc{} && end == word.data() + word.size();
+        return value;
+    }
+
+    CpuSet cpus() { return keep(parse_cpu_list(text())); }
+    PciAddress pci() { return keep(parse_pci_address(text())); }
+    void fail() { good_ = false; }
+
+    /// Whether every field was there and good, and none is left.
+    [[nodiscard]] bool complete() const { return good_ && next_ == fields_.size(); }
+
+ private:
+    template <class Maybe>
+    auto keep(Maybe value) -> typename Maybe::value_type {
+        good_ = good_ && value.has_value();
+        return value ? *value : typename Maybe::value_type{};
+    }
+
+    Fields fields_;
+    std::size_t next_ = 0;
+    bool good_ = true;
+};
+
+Gpu read_gpu(Reader& line) {
+    Gpu gpu;
+    gpu.pci = line.pci();
+    gpu.vendor = line.text();
+    gpu.model = line.text();
+    gpu.uuid = line.text();
+    gpu.minor = line.optional<unsigned>();
+    for (const auto word : split(line.text(), ',')) {
+        if (const auto number = parse_number<unsigned>(word)) {
+            gpu.rocm_indices.push_back(*number);
+        }
+    }
+    gpu.numa = line.optional<unsigned>();
+    gpu.cpus = line.cpus();
+    return gpu;
+}
+
+Nic read_nic(Reader& line) {
+    Nic nic;
+    nic.name = line.text();
+    nic.pci = line.pci();
+    nic.kind = line.text();
+    nic.port = line.number<unsigned>();
+    nic.gbit_per_s = line.optional<double>();
+    nic.pcie_gbyte_per_s = line.optional<double>();
+    const auto layer = line.number<unsigned>();
+    if (layer > static_cast<unsigned>(LinkLayer::other)) {
+        line.fail();
+    } else {
+        nic.link_layer = static_cast<LinkLayer>(layer);
+    }
+    nic.numa = line.optional<unsigned>();
+    nic.active = line.number<unsigned>() != 0;
+    for (const auto name : split(line.text(), ',')) {
+        if (!name.empty()) {
+            nic.netdevs.emplace_back(name);
+        }
+    }
+    return nic;
+}
+
+std::vector<Path> read_paths(Reader& line, std::size_t count) {
+    constexpr std::array paths{Path::pix, Path::pxb, Path::phb, Path::node, Path::sys};
+    std::vector<Path> row;
+    while (row.size() < count) {
+        const auto word = line.text();
+        const auto* const found =
+            std::ranges::find(paths, word, [](Path path) { return to_string(path); });
+        if (found == paths.end()) {
+            line.fail();
+            break;
+        }
+        row.push_back(*found);
+    }
+    return row;
+}
+
+/// Adds what one line says; false when it is not one of ours.
+bool read_line(Node& node, const std::vector<std::string_view>& fields) {
+    Reader line{Fields{fields}.subspan(1)};
+    if (fields[0] == "source") {
+        node.source = line.text();
+    } else if (fields[0] == "allowed") {
+        node.allowed = line.cpus();
+    } else if (fields[0] == "numa") {
+        auto& numa = node.numa.emplace_back();
+        numa.index = line.number<unsigned>();
+        numa.cpus = line.cpus();
+        numa.memory_bytes = line.number<std::uint64_t>();
+    } else if (fields[0] == "core") {
+        node.cores.push_back(line.cpus());
+    } else if (fields[0] == "gpu") {
+        node.gpus.push_back(read_gpu(line));
+        node.gpus.back().index = static_cast<unsigned>(node.gpus.size() - 1);
+    } else if (fields[0] == "nic") {
+        node.nics.push_back(read_nic(line));
+    } else if (fields[0] == "path") {
+        node.paths.push_back(read_paths(line, node.nics.size()));
+    } else {
+        return false;
+    }
+    return line.complete();
+}
+
+}  // namespace
+
+std::string to_wire(const Node& node) {
+    std::string out = fmt::format("{}\nsource\t{}\nallowed\t{}\n", header, field(node.source),
+                                  to_string(node.allowed));
+    auto into = std::back_inserter(out);
+    for (const auto& numa : node.numa) {
+        fmt::format_to(into, "numa\t{}\t{}\t{}\n", numa.index, to_string(numa.cpus),
+                       numa.memory_bytes);
+    }
+    for (const auto& core : node.cores) {
+        fmt::format_to(into, "core\t{}\n", to_string(core));
+    }
+    for (const auto& gpu : node.gpus) {
+        out += gpu_line(gpu);
+    }
+    for (const auto& nic : node.nics) {
+        out += nic_line(nic);
+    }
+    for (const auto& row : node.paths) {
+        out += "path";
+        for (const auto path : row) {
+            fmt::format_to(into, "\t{}", to_string(path));
+        }
+        out += '\n';
+    }
+    return fmt::format("{}{}\n", out, trailer);
+}
+
+Result<Node> from_wire(std::string_view text) {
+    const auto lines = split(text, '\n');
+    const auto bad = [](std::size_t line) {
+        return fail(Errc::bad_input, "not a node that Railhead wrote",
+                    {"", static_cast<unsigned>(line + 1), 1});
+    };
+    const auto count = lines.size();
+    if (count < 3 || lines.front() != header || lines[count - 2] != trailer ||
+        !lines.back().empty()) {
+        return bad(0);
+    }
+    Node node;
+    for (std::size_t i = 1; i + 2 < count; ++i) {
+        if (!read_line(node, split(lines[i], '\t'))) {
+            return bad(i);
+        }
+    }
+    if (node.paths.size() != node.gpus.size()) {
+        return bad(count - 2);
+    }
+    return node;
+}
+
+}  // namespace railhead::node

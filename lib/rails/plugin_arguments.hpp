@@ -1,0 +1,30 @@
+// The arguments of spank_railhead.so in plugstack.conf.
+//
+//     optional spank_railhead.so topology=/etc/slurm/dgx.xml strict=true
+//
+// Read by the plugin in every command and daemon, and by `railhead check`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace railhead::rails {
+
+struct PluginArguments {
+    std::string topology;           ///< topology=FILE: the node as hwloc XML; "": look
+    std::vector<std::string> nics;  ///< nics=a,b: the rails of this type of node, declared
+    std::string nccl_conf = "/etc/nccl.conf";  ///< nccl_conf=FILE: the site's file on the node
+    bool rail = true;                          ///< rail=auto|off
+    bool gpu_affinity = true;                  ///< gpu_affinity=auto|off
+    bool strict = false;   ///< strict=true|false: trouble of ours fails the task
+    bool verbose = false;  ///< verbose, verbose=true|false: say what was done
+};
+
+/// Fails with `bad_input` on the first unknown key, bad value, or key that stands twice; the
+/// message quotes the argument and names the nearest key or the values there are.
+[[nodiscard]] Result<PluginArguments> parse_plugin_arguments(
+    const std::vector<std::string>& arguments);
+
+}  // namespace railhead::rails

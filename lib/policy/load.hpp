@@ -1,0 +1,47 @@
+// From files to a Site: finds railhead.toml, slurm.conf, gres.conf and the topology, reads and
+// compiles them, and remembers what was read so that a change can be noticed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "policy/site.hpp"
+
+namespace railhead::policy {
+
+/// Where things are looked for.  Empty: the default, in the order that each comment gives.
+struct Places {
+    std::string policy;      ///< RAILHEAD_POLICY, else railhead.toml beside slurm.conf, else /etc/slurm
+    std::string slurm_conf;  ///< the policy's slurm_conf, else SLURM_CONF, else /etc/slurm/slurm.conf
+    std::string topology;    ///< the policy's topology, else topology.conf beside slurm.conf
+};
+
+/// The defaults for this process, from its environment; slurmctld's own "-f FILE" counts too.
+[[nodiscard]] Places default_places();
+
+struct Loaded {
+    std::shared_ptr<const Site> site;  ///< null when there is no policy, or a broken one
+    bool absent = false;               ///< there is no policy file: nothing is to change
+    std::string policy_path;           ///< the file that was read, or looked for last
+    std::string slurm_conf_path;
+    std::string topology_path;         ///< empty: the controller uses no topology
+    std::vector<Error> errors;         ///< why `site` is null
+    std::vector<Error> warnings;       ///< what was left out of the site
+    std::vector<std::pair<std::string, FileStamp>> sources;  ///< every file looked at
+
+    /// Whether a file that was looked at is not as it was.
+    [[nodiscard]] bool is_stale() const;
+};
+
+/// Loads everything.  With `owner`, the policy must belong to root or to it and be writable by
+/// its owner alone; without, any readable file will do (a login node, a test).
+[[nodiscard]] Loaded load(const Places& places, std::optional<uid_t> owner);
+
+}  // namespace railhead::policy

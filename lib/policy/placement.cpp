@@ -1,0 +1,211 @@
+// The placement rule: as few leaves as the partition's nodes allow, for a priced wait; on a block
+// fabric a segment, only where a model-parallel group is declared.
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "job/hostlist.hpp"
+#include "policy/rules.hpp"
+
+namespace railhead::policy {
+
+namespace {
+
+constexpr std::string_view rule = "placement";
+
+/// A constraint that is nothing but features joined by "&"; nothing when it is more than that.
+std::optional<std::vector<std::string_view>> plain_features(std::string_view constraint) {
+    if (constraint.find_first_of("|[]()*,!") != std::string_view::npos) {
+        return std::nullopt;
+    }
+    std::vector<std::string_view> features;
+    for (const auto part : split(constraint, '&')) {
+        if (!trim(part).empty()) {
+            features.push_back(trim(part));
+        }
+    }
+    return features;
+}
+
+/// The nodes of a host list, as indices of the cluster, sorted; unknown names are left out.
+std::optional<std::vector<std::uint32_t>> indices_of(std::string_view list, const Site& site) {
+    // Under slurmctld's locks: a user's list is not expanded beyond what the cluster has.
+    const auto names = job::expand_hostlist(list, site.cluster.nodes.size());
+    if (!names) {
+        return std::nullopt;
+    }
+    std::vector<std::uint32_t> indices;
+    for (const auto& name : *names) {
+        if (const auto index = site.cluster.find_node(name)) {
+            indices.push_back(*index);
+        }
+    }
+    std::ranges::sort(indices);
+    return indices;
+}
+
+std::string_view leaf_word(const Site& site, std::uint64_t count) {
+    if (site.fabric.kind == fabric::Kind::block) {
+        return count == 1 ? "block" : "blocks";
+    }
+    return count == 1 ? "leaf switch" : "leaf switches";
+}
+
+void write_switches(Work& work, std::uint32_t least) {
+    const auto& request = work.request;
+    const auto& settings = work.settings.placement;
+    if (request.switches && !settings.override_user) {
+        work.say(rule, NoteKind::info,
+                 fmt::format("your --switches={} is kept ({} would do)", *request.switches, least));
+        return;
+    }
+    const bool enforce = settings.mode == Mode::enforce;
+    work.say(rule, NoteKind::change,
+             fmt::format("{} fit {} {}: {} up to {} for {}", count_of(work.nodes, "node"), least,
+                         leaf_word(work.site, least), enforce ? "waits" : "would wait",
+                         duration_text(settings.wait_s), least == 1 ? "it" : "them"),
+             settings.mode);
+    if (enforce) {
+        work.out.changes.switches = least;
+        if (!request.switch_wait_s || settings.override_user) {
+            work.out.changes.switch_wait_s = settings.wait_s;
+        }
+    }
+}
+
+void write_segment(Work& work) {
+    const auto& request = work.request;
+    const auto& settings = work.settings.placement;
+    const auto group = request.model_parallel_group.value_or(settings.model_parallel_group);
+    if (group < 2 || (request.segment && !settings.override_user) || !request.node_list.empty()) {
+        return;
+    }
+    const auto segment = safe_segment(work.nodes, group, work.site.fabric.block_sizes);
+    if (segment == 0) {
+        work.say(rule, NoteKind::info,
+                 fmt::format("no segment holds groups of {} without the risk of more blocks: "
+                             "placed by Slurm alone",
+                             count_of(group, "node")));
+        return;
+    }
+    const bool enforce = settings.mode == Mode::enforce;
+    work.say(rule, NoteKind::change,
+             fmt::format("groups of {} {} together: --segment={}", count_of(group, "node"),
+                         enforce ? "stay" : "would stay", segment),
+             settings.mode);
+    if (enforce) {
+        work.out.changes.segment = static_cast<std::uint16_t>(segment);
+    }
+}
+
+/// How few leaves the job can have, of how many.
+struct Span {
+    std::uint32_t least = 0;  ///< 0: cannot be told
+    std::uint32_t usable = 0;
+};
+
+/// The nodes of each leaf that the job may use: its partition's, less -x, within -C.
+/// Nothing when that cannot be told from the request.
+std::optional<std::vector<std::uint32_t>> usable_leaf_sizes(const Work& work,
+                                                            const PartitionSite& partition) {
+    const auto features = plain_features(work.request.constraint);
+    const auto excluded = indices_of(work.request.exclude, work.site);
+    if (!features || !excluded) {
+        return std::nullopt;
+    }
+    std::vector<std::uint32_t> sizes(partition.leaf_sizes.size());
+    for (const auto index : partition.gpu_nodes) {
+        const auto& node = work.site.cluster.nodes[index];
+        const bool fits = std::ranges::all_of(*features, [&](const auto feature) {
+            return std::ranges::find(node.features, feature) != node.features.end();
+        });
+        if (fits && work.site.leaf_of[index] != Site::no_leaf &&
+            !std::ranges::binary_search(*excluded, index)) {
+            ++sizes[work.site.leaf_of[index]];
+        }
+    }
+    return sizes;
+}
+
+Span span_in(const Work& work, const PartitionSite& partition) {
+    if (partition.off_fabric || !work.request.reservation.empty()) {
+        return {};
+    }
+    if (work.request.constraint.empty() && work.request.exclude.empty()) {
+        return {least_leaves(partition.spans, work.nodes), partition.used_leaves};
+    }
+    const auto sizes = usable_leaf_sizes(work, partition);
+    if (!sizes) {
+        return {};
+    }
+    const auto usable = std::ranges::count_if(*sizes, [](auto size) { return size > 0; });
+    return {least_leaves(span_tables(work.site, *sizes), work.nodes),
+            static_cast<std::uint32_t>(usable)};
+}
+
+/// Partitions named together can differ: the largest minimum of all holds on each.
+Span span_of(const Work& work) {
+    Span span;
+    for (auto names = work.request.partition;;) {
+        const auto comma = names.find(',');
+        const auto* partition = work.site.find(trim(names.substr(0, comma)));
+        const auto one = partition != nullptr ? span_in(work, *partition) : Span{};
+        if (one.least == 0) {
+            return {};
+        }
+        span = {std::max(span.least, one.least), std::max(span.usable, one.usable)};
+        if (comma == std::string_view::npos) {
+            return span;
+        }
+        names.remove_prefix(comma + 1);
+    }
+}
+
+}  // namespace
+
+std::uint32_t safe_segment(std::uint32_t nodes, std::uint32_t group,
+                           const std::vector<std::uint32_t>& block_sizes) {
+    if (block_sizes.empty() || group == 0 || nodes % group != 0) {
+        return 0;
+    }
+    const auto base = block_sizes.front();
+    const auto floor = std::max(group, (base + 1) / 2);
+    for (std::uint32_t segment = std::min(base, nodes) / group * group; segment >= floor;
+         segment -= group) {
+        // At worst every segment lands in a block of its own, at each level of blocks.
+        const bool safe = nodes % segment == 0 && std::ranges::all_of(block_sizes, [&](auto size) {
+            return nodes / segment <= (nodes + size - 1) / size;
+        });
+        if (safe) {
+            return segment;
+        }
+    }
+    return 0;
+}
+
+void apply_placement_rule(Work& work) {
+    const auto& site = work.site;
+    if (site.fabric.kind == fabric::Kind::none || !work.demand.any() || work.nodes < 2) {
+        return;
+    }
+    if (!work.request.node_list.empty()) {
+        return;  // -w: the user placed the job
+    }
+    const auto span = span_of(work);
+    if (span.least == 0) {
+        work.say(rule, NoteKind::info,
+                 "placed by Slurm alone: which leaves the job may use cannot be told from it");
+        return;
+    }
+    work.out.seen.least_leaves = span.least;
+    work.out.seen.leaves = span.usable;
+    if (site.fabric.kind == fabric::Kind::block) {
+        write_segment(work);
+    } else if (span.least < span.usable) {  // else no placement could be wider
+        write_switches(work, span.least);
+    }
+}
+
+}  // namespace railhead::policy

@@ -1,0 +1,171 @@
+#include "policy/review.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "policy/rules.hpp"
+
+namespace railhead::policy {
+
+namespace {
+
+bool any_matches(const std::vector<std::string>& globs, std::string_view text) {
+    return globs.empty() || std::ranges::any_of(globs, [text](const auto& glob) {
+               return glob_matches(glob, text);
+           });
+}
+
+void apply_rules(Work& work, std::string_view partition) {
+    const auto gpus = std::max(work.demand.total, work.demand.per_node);
+    for (const auto& rule : work.site.policy.rules) {
+        if (any_matches(rule.partitions, partition) &&
+            any_matches(rule.accounts, work.request.account) &&
+            any_matches(rule.qos, work.request.qos) && gpus >= rule.min_gpus &&
+            gpus <= rule.max_gpus) {
+            apply(rule.overlay, work.settings);
+        }
+    }
+}
+
+std::string_view first_partition(std::string_view list) {
+    return trim(list.substr(0, list.find(',')));
+}
+
+/// GPUs a node, where every partition named agrees; 0 when they do not, or when none is known.
+std::uint32_t agreed_gpus_per_node(const Work& work) {
+    if (work.settings.gang.gpus_per_node > 0) {
+        return work.settings.gang.gpus_per_node;
+    }
+    const auto first = work.partition.gpus_per_node;
+    auto rest = work.request.partition;
+    for (auto comma = rest.find(','); comma != std::string_view::npos; comma = rest.find(',')) {
+        rest.remove_prefix(comma + 1);
+        const auto* partition = work.site.find(first_partition(rest));
+        if (partition == nullptr || partition->gpus_per_node != first) {
+            return 0;
+        }
+    }
+    return first;
+}
+
+bool several_partitions(std::string_view list) {
+    return list.find(',') != std::string_view::npos;
+}
+
+}  // namespace
+
+bool Changes::any() const {
+    return min_nodes || max_nodes || exclusive || cpus_per_task || tasks || switches ||
+           switch_wait_s || segment;
+}
+
+Review review(const job::JobRequest& request, const Site& site) {
+    Review out;
+    if (request.off && site.policy.user_off) {
+        out.off = true;
+        return out;
+    }
+    const auto* partition = site.find(first_partition(request.partition));
+    if (partition == nullptr) {
+        return out;  // stock will say that there is none
+    }
+    Work work{request, site, *partition, partition->settings, gpu_demand(request), 0, out};
+    apply_rules(work, partition->name);
+    out.seen.partition = partition->name;
+    if (!work.settings.enabled) {
+        out.off = true;
+        return out;
+    }
+    if (request.off) {
+        work.say("site", NoteKind::advice, "this site does not let jobs turn Railhead off");
+    }
+    if (!work.demand.any()) {
+        return out;  // a CPU job
+    }
+    work.gpus_per_node = agreed_gpus_per_node(work);
+    out.seen.gpus = work.demand.total;
+    out.seen.gpus_per_node = work.gpus_per_node;
+    if (several_partitions(request.partition) && work.gpus_per_node == 0) {
+        work.say("gang", NoteKind::info, "left as it is: the partitions differ in GPUs a node");
+    } else {
+        apply_gang_rule(work);
+    }
+    out.seen.nodes = work.nodes;
+    if (!out.refusal) {
+        apply_placement_rule(work);
+        apply_isolation_rule(work);
+    }
+    return out;
+}
+
+Review review_update(const job::JobRequest& request, const Site& site) {
+    Review out;
+    if (!request.min_nodes || request.switches || site.fabric.kind != fabric::Kind::tree) {
+        return out;
+    }
+    // The job's partition is not in the update unless it changes: every partition must agree.
+    std::optional<std::uint32_t> least;
+    const PartitionSite* any = nullptr;
+    for (const auto& partition : site.partitions) {
+        if (!request.partition.empty() && partition.name != first_partition(request.partition)) {
+            continue;
+        }
+        if (partition.gpu_nodes.empty() || partition.settings.placement.mode != Mode::enforce ||
+            !partition.settings.enabled || partition.off_fabric) {
+            return out;
+        }
+        const auto span = least_leaves(partition.spans, *request.min_nodes);
+        if (span == 0 || (least && *least != span)) {
+            return out;
+        }
+        least = span;
+        any = &partition;
+    }
+    if (least) {
+        out.changes.switches = *least;
+        out.changes.switch_wait_s = any->settings.placement.wait_s;
+        out.seen.nodes = *request.min_nodes;
+        out.seen.least_leaves = *least;
+    }
+    return out;
+}
+
+std::string user_text(const Review& review, const job::JobRequest& request, Notes notes) {
+    const std::string_view who = request.component ? "railhead: het component: " : "railhead: ";
+    if (review.refusal) {
+        return fmt::format("{}refused: {}", who, review.refusal->text);
+    }
+    std::string text;
+    for (const auto& note : review.notes) {
+        const bool told = notes == Notes::all ||
+                          (notes == Notes::changes && note.kind != NoteKind::info);
+        if (told && !(note.kind == NoteKind::change && note.mode == Mode::observe)) {
+            text += fmt::format("{}{}{}", text.empty() ? "" : "\n", who, note.text);
+        }
+    }
+    return text;
+}
+
+std::string log_line(const Review& review, std::uint32_t uid) {
+    auto line = fmt::format("uid {} partition {}", uid,
+                            review.seen.partition.empty() ? "-" : review.seen.partition);
+    if (review.off) {
+        return line + ": off";
+    }
+    if (review.seen.gpus > 0) {
+        line += fmt::format(" gpus {}", review.seen.gpus);
+    }
+    if (review.refusal) {
+        return fmt::format("{}: {}: refused: {}", line, review.refusal->rule, review.refusal->text);
+    }
+    for (const auto& note : review.notes) {
+        const bool change = note.kind == NoteKind::change;
+        line += fmt::format("; {}{}{}: {}", note.rule, change ? " " : "",
+                            change ? to_string(note.mode) : std::string_view{}, note.text);
+    }
+    return review.notes.empty() ? line + ": unchanged" : line;
+}
+
+}  // namespace railhead::policy

@@ -1,0 +1,83 @@
+// What becomes of a job at submission.
+//
+// The heart of the first journey: a request, the site's compiled policy, and out come changes,
+// notes for the user, or a refusal.  Pure: no I/O, no lock, no clock; it allocates only for what
+// it changes or says.  slurmctld runs it under its locks, `railhead explain` on a login node.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "job/request.hpp"
+#include "policy/policy.hpp"
+#include "policy/site.hpp"
+
+namespace railhead::policy {
+
+/// New values for fields of the job; what is unset stays as the user has it.
+struct Changes {
+    std::optional<std::uint32_t> min_nodes, max_nodes;
+    bool exclusive = false;                   ///< --exclusive
+    std::optional<std::uint32_t> cpus_per_task;  ///< keeps stock's task layout on whole nodes
+    std::optional<std::uint32_t> tasks;          ///< likewise
+    std::optional<std::uint32_t> switches;
+    std::optional<std::uint32_t> switch_wait_s;
+    std::optional<std::uint16_t> segment;
+
+    [[nodiscard]] bool any() const;
+};
+
+enum class NoteKind : std::uint8_t {
+    change,  ///< a value was changed, or would be
+    advice,  ///< something that costs the job speed, and what to do
+    info     ///< why the job was left as it is
+};
+
+struct Note {
+    std::string_view rule;   ///< "gang", "placement", "isolation", "site"
+    NoteKind kind = NoteKind::info;
+    Mode mode = Mode::enforce;  ///< of a change: whether it was made (enforce) or only would be
+    std::string text;
+};
+
+struct Refusal {
+    std::string_view rule;
+    std::string text;
+};
+
+/// The job as the rules saw it; for `explain` and for the log.
+struct Seen {
+    std::string_view partition;
+    std::uint64_t gpus = 0;              ///< all of the job; 0 for a CPU job
+    std::uint32_t nodes = 0;             ///< after the gang rule; 0 while open
+    std::uint32_t gpus_per_node = 0;
+    std::uint32_t least_leaves = 0;      ///< minimal span of `nodes`; 0 when not planned
+    std::uint32_t leaves = 0;            ///< leaves (blocks) that have usable nodes
+};
+
+struct Review {
+    Changes changes;                     ///< to be written to the job
+    std::vector<Note> notes;
+    std::optional<Refusal> refusal;
+    Seen seen;
+    bool off = false;                    ///< nothing was looked at: the user or the site said so
+};
+
+/// Reviews one job, or one component of a heterogeneous job.
+[[nodiscard]] Review review(const job::JobRequest& request, const Site& site);
+
+/// Reviews a change of a waiting job (`scontrol update`), of which only `request`'s set fields are
+/// known: what they make wrong is written anew, the rest is left.
+[[nodiscard]] Review review_update(const job::JobRequest& request, const Site& site);
+
+/// What the user is to read, a line a note without the program's name; empty when nothing.
+[[nodiscard]] std::string user_text(const Review& review, const job::JobRequest& request,
+                                    Notes notes);
+
+/// One line for slurmctld's log.
+[[nodiscard]] std::string log_line(const Review& review, std::uint32_t uid);
+
+}  // namespace railhead::policy

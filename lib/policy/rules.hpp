@@ -1,0 +1,59 @@
+// Inside of the review: what its rules share.  Not for other modules.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "job/request.hpp"
+#include "policy/review.hpp"
+#include "policy/site.hpp"
+
+namespace railhead::policy {
+
+/// How the job asks for GPUs, as far as can be told before it is placed.
+struct GpuDemand {
+    std::uint64_t total = 0;                ///< of the job; 0: none, or it depends on the node count
+    std::uint64_t per_node = 0;             ///< --gres, --gpus-per-node; 0: not said
+    std::uint64_t per_task = 0;             ///< --gpus-per-task; 0: not said
+    std::uint64_t tasks = 0;                ///< -n, or what the GPUs imply; 0: not said
+    bool by_socket = false;                 ///< --gpus-per-socket: the node count stays Slurm's
+    bool unreadable = false;
+    [[nodiscard]] bool any() const { return total > 0 || per_node > 0 || by_socket; }
+};
+
+/// The work of one review: each rule reads and adds.
+struct Work {
+    const job::JobRequest& request;
+    const Site& site;
+    const PartitionSite& partition;  ///< the first one named
+    Settings settings;               ///< with every matching [[rule]] applied
+    GpuDemand demand;
+    std::uint32_t gpus_per_node = 0;
+    Review& out;
+
+    /// The node count in force: what the gang rule wrote, or what the user said.  0: open.
+    std::uint32_t nodes = 0;
+
+    void say(std::string_view rule, NoteKind kind, std::string text, Mode mode = Mode::enforce) {
+        out.notes.push_back({rule, kind, mode, std::move(text)});
+    }
+};
+
+[[nodiscard]] GpuDemand gpu_demand(const job::JobRequest& request);
+
+/// gang.cpp: whole nodes, all at once.
+void apply_gang_rule(Work& work);
+/// placement.cpp: the least leaves, and segments for declared model-parallel groups.
+void apply_placement_rule(Work& work);
+/// isolation.cpp: tells what --gpus-per-task and --gpu-bind cost.
+void apply_isolation_rule(Work& work);
+
+/// The segment for `nodes` nodes in groups of `group` that can never take more blocks, or a
+/// higher level, than stock would; 0 when there is none (traps: segments are placed one by one).
+[[nodiscard]] std::uint32_t safe_segment(std::uint32_t nodes, std::uint32_t group,
+                                         const std::vector<std::uint32_t>& block_sizes);
+
+}  // namespace railhead::policy

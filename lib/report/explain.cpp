@@ -1,0 +1,208 @@
+#include "report/explain.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "report/table.hpp"
+
+namespace railhead::report {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+using policy::NoteKind;
+
+std::string clock_text(std::uint32_t seconds) {
+    return fmt::format("{}:{:02}", seconds / 60, seconds % 60);
+}
+
+/// Appends "--name=value" where there is a value.
+template <class T>
+void option(std::string& out, std::string_view name, const std::optional<T>& value) {
+    if (value) {
+        out += fmt::format("{}{}{}", out.empty() ? "" : " ", name, *value);
+    }
+}
+void option(std::string& out, std::string_view name, std::string_view value) {
+    if (!value.empty()) {
+        out += fmt::format("{}{}{}", out.empty() ? "" : " ", name, printable(value));
+    }
+}
+
+std::string_view kind_word(const policy::Note& note) {
+    switch (note.kind) {
+        case NoteKind::change: return to_string(note.mode);
+        case NoteKind::advice: return "advice";
+        case NoteKind::info: return "left";
+    }
+    return "?";
+}
+
+std::string fabric_text(const policy::Review& review, const policy::Site& site) {
+    const auto& seen = review.seen;
+    if (seen.least_leaves == 0) {
+        return {};
+    }
+    const bool block = site.fabric.kind == fabric::Kind::block;
+    return fmt::format("{} {} at least, of {} with usable nodes", seen.least_leaves,
+                       block ? (seen.least_leaves == 1 ? "block" : "blocks")
+                             : (seen.least_leaves == 1 ? "leaf switch" : "leaf switches"),
+                       seen.leaves);
+}
+
+std::string seen_text(const policy::Review& review) {
+    const auto& seen = review.seen;
+    if (seen.partition.empty()) {
+        return "in no partition that slurm.conf has";
+    }
+    if (seen.gpus == 0) {
+        return fmt::format("in partition \"{}\"", printable(seen.partition));
+    }
+    return fmt::format("{} in partition \"{}\", {} a node", count_of(seen.gpus, "GPU"),
+                       printable(seen.partition), seen.gpus_per_node);
+}
+
+std::string becomes_text(const policy::Review& review) {
+    if (review.off) {
+        return "what it is: Railhead is off for it";
+    }
+    if (review.refusal) {
+        return "refused";
+    }
+    const auto changes = changes_text(review.changes);
+    return changes.empty() ? "what it is" : changes;
+}
+
+json changes_json(const policy::Changes& changes) {
+    json out = json::object();
+    const auto put = [&out](const char* name, const auto& value) {
+        if (value) {
+            out[name] = *value;
+        }
+    };
+    put("min_nodes", changes.min_nodes);
+    put("max_nodes", changes.max_nodes);
+    if (changes.exclusive) {
+        out["exclusive"] = true;
+    }
+    put("cpus_per_task", changes.cpus_per_task);
+    put("tasks", changes.tasks);
+    put("switches", changes.switches);
+    put("switch_wait_s", changes.switch_wait_s);
+    put("segment", changes.segment);
+    return out;
+}
+
+json component_json(const Explained& component) {
+    const auto& review = component.review;
+    json notes = json::array();
+    for (const auto& note : review.notes) {
+        notes.push_back({{"rule", note.rule}, {"kind", kind_word(note)}, {"text", note.text}});
+    }
+    json out{{"asked", asked_text(component.request)},
+             {"partition", review.seen.partition},
+             {"off", review.off},
+             {"gpus", review.seen.gpus},
+             {"gpus_per_node", review.seen.gpus_per_node},
+             {"nodes", review.seen.nodes},
+             {"least_leaves", review.seen.least_leaves},
+             {"leaves", review.seen.leaves},
+             {"changes", changes_json(review.changes)},
+             {"notes", std::move(notes)},
+             {"refusal", nullptr}};
+    if (review.refusal) {
+        out["refusal"] = {{"rule", review.refusal->rule}, {"text", review.refusal->text}};
+    }
+    return out;
+}
+
+std::string component_text(const Explained& component, const policy::Site& site) {
+    const auto& review = component.review;
+    Table table;
+    table.add({"asked", asked_text(component.request)});
+    table.add({"seen as", seen_text(review)});
+    table.add({"becomes", becomes_text(review)});
+    if (const auto fabric = fabric_text(review, site); !fabric.empty()) {
+        table.add({"fabric", fabric});
+    }
+    auto out = table.text(2);
+    Table why;
+    if (review.refusal) {
+        why.add({std::string{review.refusal->rule}, "refused", printable(review.refusal->text)});
+    }
+    for (const auto& note : review.notes) {
+        why.add({std::string{note.rule}, std::string{kind_word(note)}, printable(note.text)});
+    }
+    return why.empty() ? out : out + "\n" + why.text(2);
+}
+
+}  // namespace
+
+std::string asked_text(const job::JobRequest& request) {
+    std::string out;
+    option(out, "-p ", request.partition);
+    if (request.min_nodes) {
+        out += fmt::format("{}-N{}", out.empty() ? "" : " ", *request.min_nodes);
+        if (request.max_nodes && request.max_nodes != request.min_nodes) {
+            out += fmt::format("-{}", *request.max_nodes);
+        }
+    }
+    option(out, "-n", request.tasks);
+    option(out, "--ntasks-per-node=", request.tasks_per_node);
+    option(out, "-c", request.cpus_per_task);
+    option(out, "--gpus=", request.gpus_per_job);
+    option(out, "--gres=", request.gpus_per_node);
+    option(out, "--gpus-per-socket=", request.gpus_per_socket);
+    option(out, "--gpus-per-task=", request.gpus_per_task);
+    option(out, "--gpu-bind=", request.gpu_bind);
+    option(out, "-C ", request.constraint);
+    option(out, "-w ", request.node_list);
+    option(out, "-x ", request.exclude);
+    option(out, "--reservation=", request.reservation);
+    option(out, "--switches=", request.switches);
+    option(out, "--segment=", request.segment);
+    return out.empty() ? "nothing but defaults" : out;
+}
+
+std::string changes_text(const policy::Changes& changes) {
+    std::string out;
+    option(out, "-N", changes.min_nodes);
+    if (changes.exclusive) {
+        option(out, "--exclusive", std::optional<std::string_view>{""});
+    }
+    option(out, "-n", changes.tasks);
+    option(out, "-c", changes.cpus_per_task);
+    option(out, "--switches=", changes.switches);
+    if (changes.switch_wait_s) {
+        out += fmt::format("@{}", clock_text(*changes.switch_wait_s));
+    }
+    option(out, "--segment=", changes.segment);
+    return out;
+}
+
+std::string explain_text(const std::string& script, std::span<const Explained> components,
+                         const policy::Site& site) {
+    std::string out;
+    for (std::size_t i = 0; i < components.size(); ++i) {
+        out += i > 0 ? "\n" : "";
+        out += components.size() == 1
+                   ? fmt::format("{}\n", printable(script))
+                   : fmt::format("{}, component {}\n", printable(script), i);
+        out += component_text(components[i], site);
+    }
+    return out;
+}
+
+std::string explain_json(const std::string& script, std::span<const Explained> components,
+                         const policy::Site& /*site*/) {
+    json list = json::array();
+    for (const auto& component : components) {
+        list.push_back(component_json(component));
+    }
+    const json out{
+        {"schema", "railhead.explain/1"}, {"script", script}, {"components", std::move(list)}};
+    return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace railhead::report

@@ -1,0 +1,256 @@
+#include "report/rails.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "affinity/binding.hpp"
+#include "base/text.hpp"
+#include "report/table.hpp"
+
+namespace railhead::report {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+using node::LinkLayer;
+using node::Nic;
+using node::Node;
+
+constexpr std::size_t width = 80;
+
+/// The CPUs of each GPU when all are used.
+std::vector<affinity::Share> all_shares(const Node& node) {
+    std::vector<std::size_t> all;
+    for (const auto& gpu : node.gpus) {
+        all.push_back(gpu.index);
+    }
+    return affinity::share_cpus(node, all, node.allowed);
+}
+
+std::string_view layer_name(LinkLayer layer) {
+    switch (layer) {
+        case LinkLayer::infiniband:
+            return "InfiniBand";
+        case LinkLayer::ethernet:
+            return "Ethernet";
+        case LinkLayer::other:
+            return "other";
+        case LinkLayer::unknown:
+            return "";
+    }
+    return "";
+}
+
+// ---- text ---------------------------------------------------------------------------------
+
+/// "8 x 400 Gb/s InfiniBand": equal texts counted, in order of first sight.
+std::string counted(const std::vector<std::string>& texts) {
+    std::vector<std::pair<std::string, unsigned>> counts;
+    for (const auto& text : texts) {
+        auto found = std::ranges::find(counts, text, &std::pair<std::string, unsigned>::first);
+        if (found == counts.end()) {
+            found = counts.insert(counts.end(), {text, 0});
+        }
+        ++found->second;
+    }
+    std::string out;
+    for (const auto& [text, count] : counts) {
+        out += fmt::format("{}{} x {}", out.empty() ? "" : ", ", count, text);
+    }
+    return out.empty() ? "none" : out;
+}
+
+std::string nic_text(const Nic& nic) {
+    const auto rate = nic.gbit_per_s ? fmt::format("{:g} Gb/s ", *nic.gbit_per_s) : "";
+    const auto layer = std::string{layer_name(nic.link_layer)};
+    return rate + (layer.empty() ? nic.kind : layer);
+}
+
+std::string summary(const NodeReport& report) {
+    const auto& node = report.node;
+    std::vector<std::string> gpus;
+    for (const auto& gpu : node.gpus) {
+        gpus.push_back(printable(gpu.model));
+    }
+    std::vector<std::string> rails;
+    for (const auto nic : report.plan.rails) {
+        rails.push_back(nic_text(node.nics[nic]));
+    }
+    const auto with_cpus = static_cast<std::uint64_t>(
+        std::ranges::count_if(node.numa, [](const auto& numa) { return !numa.cpus.empty(); }));
+    Table table;
+    table.add({"Node", printable(node.source)});
+    table.add({"GPUs", counted(gpus)});
+    table.add({"Rails", counted(rails)});
+    table.add(
+        {"CPUs", fmt::format("{} on {}; allowed here: {}", count_of(node.cores.size(), "core"),
+                             count_of(with_cpus, "NUMA node"), to_string(node.allowed))});
+    return table.text(0, width);
+}
+
+std::string gpu_table(const NodeReport& report) {
+    if (report.node.gpus.empty()) {
+        return {};
+    }
+    const auto shares = all_shares(report.node);
+    Table table{{"GPU", "PCI", "NUMA", "CPUs", "path", "NICs"}};
+    for (const auto& gpu : report.node.gpus) {
+        const auto& rails = report.plan.gpus[gpu.index];
+        std::vector<std::string> nics;
+        for (const auto nic : rails.nics) {
+            nics.push_back(rails::device_port(report.node.nics[nic]));
+        }
+        table.add({fmt::format("{}", gpu.index), to_string(gpu.pci),
+                   gpu.numa ? fmt::format("{}", *gpu.numa) : "-", to_string(shares[gpu.index].cpus),
+                   nics.empty() ? "-" : std::string{to_string(rails.path)},
+                   nics.empty() ? "-" : fmt::format("{}", fmt::join(nics, " "))});
+    }
+    return "\n" + table.text(0, width);
+}
+
+std::string left_out_table(const NodeReport& report) {
+    Table table;
+    for (const auto& [nic, reason] : report.plan.left_out) {
+        table.add({rails::device_port(report.node.nics[nic]), reason});
+    }
+    for (const auto& name : report.plan.missing) {
+        table.add({name, "in the site's list of rails, but not on this node"});
+    }
+    return table.empty() ? std::string{} : "\nNICs left out\n" + table.text(2, width);
+}
+
+/// A list broken after commas; longer ones are for --json to copy from.
+std::string breakable(const std::string& list) {
+    std::string out;
+    for (const auto part : split(list, ',')) {
+        out += fmt::format("{}{}", out.empty() ? "" : ", ", part);
+    }
+    return out;
+}
+
+/// Variables whose value differs from task to task.
+bool is_per_task(std::string_view name) {
+    return name == "UCX_NET_DEVICES" || name == "RAILHEAD_NIC";
+}
+
+std::string environment_table(const NodeReport& report) {
+    Table table;
+    for (const auto& [name, value] : report.environment.changes) {
+        if (!value || name.starts_with("RAILHEAD_")) {
+            continue;  // ours repeat what NCCL and UCX are told
+        }
+        table.add({name, is_per_task(name) ? "for each task: the NICs of its GPUs, as above"
+                         : value->size() + name.size() + 4 <= width ? *value
+                                                                    : breakable(*value)});
+    }
+    for (const auto& [name, by] : report.environment.kept) {
+        table.add({name, "left to " + printable(by)});
+    }
+    if (!report.environment.silence.empty()) {
+        table.add({"(none)", report.environment.silence});
+    }
+    return "\nEnvironment of a job here\n" + table.text(2, width);
+}
+
+// ---- JSON ---------------------------------------------------------------------------------
+
+template <class T>
+json or_null(const std::optional<T>& value) {
+    return value ? json(*value) : json(nullptr);
+}
+
+json names(const Node& node, const std::vector<std::size_t>& nics) {
+    auto list = json::array();
+    for (const auto nic : nics) {
+        list.push_back(rails::device_port(node.nics[nic]));
+    }
+    return list;
+}
+
+json gpus_json(const NodeReport& report) {
+    const auto shares = all_shares(report.node);
+    auto list = json::array();
+    for (const auto& gpu : report.node.gpus) {
+        const auto& rails = report.plan.gpus[gpu.index];
+        list.push_back({{"index", gpu.index},
+                        {"pci", to_string(gpu.pci)},
+                        {"vendor", gpu.vendor},
+                        {"model", gpu.model},
+                        {"numa", or_null(gpu.numa)},
+                        {"local_cpus", to_string(gpu.cpus)},
+                        {"cpus", to_string(shares[gpu.index].cpus)},
+                        {"path", rails.nics.empty() ? json(nullptr) : json(to_string(rails.path))},
+                        {"nics", names(report.node, rails.nics)},
+                        {"near", names(report.node, rails.near)}});
+    }
+    return list;
+}
+
+json nics_json(const NodeReport& report) {
+    std::map<std::size_t, std::string> reasons;
+    for (const auto& [nic, reason] : report.plan.left_out) {
+        reasons.emplace(nic, reason);
+    }
+    auto list = json::array();
+    for (std::size_t i = 0; i < report.node.nics.size(); ++i) {
+        const auto& nic = report.node.nics[i];
+        const auto reason = reasons.find(i);
+        list.push_back(
+            {{"name", nic.name},
+             {"port", nic.port},
+             {"pci", to_string(nic.pci)},
+             {"device", nic.kind},
+             {"interfaces", nic.netdevs},
+             {"gbit_per_s", or_null(nic.gbit_per_s)},
+             {"link_layer", layer_name(nic.link_layer)},
+             {"numa", or_null(nic.numa)},
+             {"active", nic.active},
+             {"rail", reason == reasons.end()},
+             {"left_out", reason == reasons.end() ? json(nullptr) : json(reason->second)}});
+    }
+    return list;
+}
+
+json environment_json(const rails::EnvironmentPlan& environment) {
+    auto set = json::object();
+    auto per_task = json::array();
+    for (const auto& [name, value] : environment.changes) {
+        if (value && is_per_task(name)) {
+            per_task.push_back(name);
+        } else if (value) {
+            set[name] = *value;
+        }
+    }
+    auto kept = json::object();
+    for (const auto& [name, by] : environment.kept) {
+        kept[name] = by;
+    }
+    return {{"set", set}, {"per_task", per_task}, {"left_to", kept}};
+}
+
+}  // namespace
+
+std::string rails_text(const NodeReport& report) {
+    return summary(report) + gpu_table(report) + left_out_table(report) + environment_table(report);
+}
+
+std::string rails_json(const NodeReport& report) {
+    const json document{{"schema", "railhead.rails/1"},
+                        {"source", report.node.source},
+                        {"cores", report.node.cores.size()},
+                        {"allowed_cpus", to_string(report.node.allowed)},
+                        {"gpus", gpus_json(report)},
+                        {"nics", nics_json(report)},
+                        {"rails", report.plan.list},
+                        {"missing", report.plan.missing},
+                        {"environment", environment_json(report.environment)}};
+    constexpr int indent = 2;
+    return document.dump(indent, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace railhead::report

@@ -1,0 +1,79 @@
+#include "in_allocator.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "options.hpp"
+#include "rails/nccl_conf.hpp"
+#include "rails/plugin_arguments.hpp"
+
+namespace railhead::spank {
+
+namespace {
+
+std::optional<std::string> own_variable(std::string_view name) {
+    const char* value = std::getenv(std::string{name}.c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>{value};
+}
+
+[[noreturn]] void refuse(const std::string& message) {
+    slurm_error("railhead: %s", message.c_str());
+    std::exit(1);  // srun, sbatch or salloc: the user's own process, before anything is submitted
+}
+
+void copy_variables(const Session& session) {
+    for (const auto* const name : variables) {
+        if (const auto value = own_variable(name)) {
+            constexpr int overwrite = 1;
+            spank_job_control_setenv(session.handle(), name, value->c_str(), overwrite);
+        }
+    }
+}
+
+/// The file that NCCL reads for this user: $NCCL_CONF_FILE, else ~/.nccl.conf.
+std::string own_nccl_conf() {
+    if (const auto file = own_variable("NCCL_CONF_FILE")) {
+        return *file;
+    }
+    const auto home = own_variable("HOME");
+    return home ? *home + "/.nccl.conf" : std::string{};
+}
+
+/// NCCL reads this file on every rank, so what it sets is the user's word.
+void note_own_nccl_conf() {
+    constexpr std::array ours{"NCCL_IB_HCA", "UCX_NET_DEVICES"};
+    auto names = rails::read_nccl_conf(own_nccl_conf());
+    if (!names) {
+        return;  // NCCL cannot read it either
+    }
+    std::erase_if(*names, [&](const auto& name) { return std::ranges::count(ours, name) == 0; });
+    if (names->empty()) {
+        ::unsetenv("RAILHEAD_NCCL_CONF");
+    } else {
+        ::setenv("RAILHEAD_NCCL_CONF", fmt::format("{}", fmt::join(*names, ",")).c_str(), 1);
+    }
+}
+
+}  // namespace
+
+void check_arguments(const std::vector<std::string>& arguments) {
+    const auto parsed = rails::parse_plugin_arguments(arguments);
+    if (!parsed) {
+        refuse("plugstack.conf: " + parsed.error().message);
+    }
+}
+
+void send_choice(const Session& session) {
+    if (const auto choice = choose({}, &own_variable); !choice) {
+        refuse(choice.error().message);
+    }
+    copy_variables(session);
+    note_own_nccl_conf();
+}
+
+}  // namespace railhead::spank

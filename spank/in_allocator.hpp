@@ -1,0 +1,23 @@
+// In srun, sbatch and salloc: as the user, on a login node or in the job.
+//
+// Nothing is decided about hardware here.  What is wrong is refused while the person is looking,
+// and what only this side can know is sent along: RAILHEAD_* to slurmctld's plugin, and what the
+// user's own NCCL file sets to the nodes, so that no node reads a home directory at launch.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "session.hpp"
+
+namespace railhead::spank {
+
+/// Checks the arguments of plugstack.conf.  Does not return when they are wrong: a plugin that is
+/// `optional` cannot refuse a command by what it returns, so the command is ended.
+void check_arguments(const std::vector<std::string>& arguments);
+
+/// After the options are read: checks the variables as check_arguments() does, copies them to the
+/// job's SPANK environment, and notes the variables of the user's NCCL file.
+void send_choice(const Session& session);
+
+}  // namespace railhead::spank

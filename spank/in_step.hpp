@@ -1,0 +1,25 @@
+// In slurmstepd: once for the step, then in each task.
+//
+// prepare() runs in slurmstepd itself, as the job's user, where an error would drain the node: it
+// gathers the facts and keeps what went wrong.  apply() runs in the task's own process between
+// fork and exec, after Slurm has narrowed the task's GPUs and set its mask: there the plan is
+// applied and trouble is told, and only there can it end the task.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "session.hpp"
+
+namespace railhead::spank {
+
+/// Remembers the arguments of plugstack.conf; what is wrong with them is logged.
+void take_arguments(const std::vector<std::string>& arguments);
+
+/// slurm_spank_user_init
+void prepare(const Session& session);
+
+/// slurm_spank_task_init; false: the task must not start (`strict`).
+[[nodiscard]] bool apply(const Session& session);
+
+}  // namespace railhead::spank

@@ -1,0 +1,46 @@
+// What a user can say to Railhead: four options of srun, sbatch and salloc, and a variable each.
+//
+//     --railhead=on|off          RAILHEAD                everything, the rules at submission too
+//     --rail=auto|off            RAILHEAD_RAIL           NICs of NCCL and UCX
+//     --gpu-affinity=auto|off    RAILHEAD_GPU_AFFINITY   CPUs
+//     --mp-group=N               RAILHEAD_MP_GROUP       nodes of a model-parallel group
+//
+// The option counts before the variable, the variable before plugstack.conf.  slurmctld's plugin
+// reads --railhead and --mp-group from the job's SPANK environment, so the variables are copied
+// there at submission.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "rails/plugin_arguments.hpp"
+#include "session.hpp"
+
+namespace railhead::spank {
+
+/// The variables, in the order of the table above.
+inline constexpr std::array variables{"RAILHEAD", "RAILHEAD_RAIL", "RAILHEAD_GPU_AFFINITY",
+                                      "RAILHEAD_MP_GROUP"};
+
+/// Registers the options; call it in slurm_spank_init, in every context.
+void register_options(spank_t handle);
+
+/// What holds for a job when all has been said.
+struct Choice {
+    bool railhead = true;
+    bool rail = true;
+    bool gpu_affinity = true;
+};
+
+/// Looks up one of `variables`.
+using Lookup = std::function<std::optional<std::string>(std::string_view name)>;
+
+/// The options given, then the variables, then the arguments of plugstack.conf.
+/// Fails with `bad_input` on a variable with a value that its option would refuse.
+[[nodiscard]] Result<Choice> choose(const rails::PluginArguments& arguments, const Lookup& lookup);
+
+}  // namespace railhead::spank

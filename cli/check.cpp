@@ -1,0 +1,282 @@
+// railhead check: the policy, the topology, and whether the installed plugins fit the installed
+// Slurm.  Reads files; asks a running slurmctld only when it read its own.
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "command.hpp"
+#include "plugin_file.hpp"
+#include "policy/check.hpp"
+#include "policy/load.hpp"
+#include "rails/plugin_arguments.hpp"
+#include "report/table.hpp"
+#include "subprocess.hpp"
+
+namespace railhead::cli {
+
+namespace {
+
+using policy::Finding;
+using policy::Level;
+using Findings = std::vector<Finding>;
+
+struct Options {
+    policy::Places places;
+    std::string plugin_dir;
+    std::string plugstack;
+    bool json = false;
+};
+
+uid_t slurm_user(const policy::Loaded& loaded) {
+    const std::string name = loaded.site ? loaded.site->cluster.slurm_user : "root";
+    const auto* entry = ::getpwnam(name.c_str());  // NOLINT(concurrency-mt-unsafe): one thread
+    return entry != nullptr ? entry->pw_uid : 0;
+}
+
+/// slurmctld refuses a policy that others can write; say so here first.
+void check_owner(const policy::Loaded& loaded, Findings& findings) {
+    if (!loaded.site) {
+        return;
+    }
+    if (const auto text = read_trusted_file(loaded.policy_path, slurm_user(loaded)); !text) {
+        findings.push_back({"policy", Level::error, text.error().message});
+    }
+}
+
+std::vector<std::string> folders(const std::string& list) {
+    std::vector<std::string> out;
+    for (const auto part : split(list, ':')) {
+        if (!trim(part).empty()) {
+            out.emplace_back(trim(part));
+        }
+    }
+    return out;
+}
+
+/// The Slurm that is installed there: the version of one of its own plugins.
+std::optional<std::uint32_t> slurm_version(const std::vector<std::string>& plugin_dirs) {
+    for (const auto& folder : plugin_dirs) {
+        for (const auto* stock : {"select_cons_tres.so", "auth_munge.so", "task_affinity.so"}) {
+            if (const auto version = plugin_version(fmt::format("{}/{}", folder, stock))) {
+                return *version;
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+void check_plugin(const std::string& path, std::uint32_t slurm, std::uint32_t mask,
+                  Findings& findings) {
+    const auto version = plugin_version(path);
+    if (!version) {
+        findings.push_back({"plugin", Level::error, to_string(version.error())});
+    } else if (((*version ^ slurm) & mask) != 0) {
+        findings.push_back({"plugin", Level::error,
+                            fmt::format("{} was built for Slurm {}, {} is installed: install the "
+                                        "package for {}",
+                                        path, version_text(*version), version_text(slurm),
+                                        version_text(slurm))});
+    } else {
+        findings.push_back({"plugin", Level::fine,
+                            fmt::format("{} fits Slurm {}", path, version_text(slurm))});
+    }
+}
+
+constexpr std::uint32_t all_three = 0xffffff;  // slurmctld compares all of major.minor.micro
+constexpr std::uint32_t first_two = 0xffff00;  // slurmd, srun and sbatch major.minor
+
+void check_job_submit(const std::vector<std::string>& plugin_dirs, std::uint32_t slurm,
+                      Findings& findings) {
+    for (const auto& folder : plugin_dirs) {
+        const auto path = fmt::format("{}/job_submit_railhead.so", folder);
+        if (std::filesystem::exists(path)) {
+            return check_plugin(path, slurm, all_three, findings);
+        }
+    }
+    findings.push_back({"plugin", Level::warning,
+                        "job_submit_railhead.so is not in PluginDir: needed where slurmctld runs"});
+}
+
+/// One line of plugstack.conf that names our plugin.
+void check_plugstack_line(std::span<const std::string_view> words, const Position& where,
+                          const std::vector<std::string>& plugin_dirs, std::uint32_t slurm,
+                          Findings& findings) {
+    const auto at = fmt::format("{}:{}", where.file, where.line);
+    if (words[0] != "optional") {
+        findings.push_back({"plugstack", Level::warning,
+                            fmt::format("{}: \"{}\": where the plugin is missing every srun then "
+                                        "fails; write \"optional\"",
+                                        at, words[0])});
+    }
+    const std::vector<std::string> arguments{words.begin() + 2, words.end()};
+    if (const auto parsed = rails::parse_plugin_arguments(arguments); !parsed) {
+        findings.push_back(
+            {"plugstack", Level::error, fmt::format("{}: {}", at, parsed.error().message)});
+    }
+    std::string path{words[1]};
+    if (!path.starts_with('/')) {
+        const auto found = std::ranges::find_if(plugin_dirs, [&](const auto& folder) {
+            return std::filesystem::exists(fmt::format("{}/{}", folder, words[1]));
+        });
+        path = fmt::format("{}/{}", found == plugin_dirs.end() ? "PluginDir" : *found, words[1]);
+    }
+    check_plugin(path, slurm, first_two, findings);
+}
+
+void check_plugstack(const std::string& file, const std::vector<std::string>& plugin_dirs,
+                     std::uint32_t slurm, Findings& findings, int depth = 0) {
+    const auto text = read_file(file);
+    if (!text) {
+        findings.push_back({"plugstack", Level::warning, to_string(text.error())});
+        return;
+    }
+    unsigned number = 0;
+    bool named = false;
+    for (const auto line : split(*text, '\n')) {
+        ++number;
+        const auto words = split_words(line.substr(0, line.find('#')));
+        if (words.size() >= 2 && words[0] == "include" && depth < 4) {
+            // The usual line is "include plugstack.conf.d/*.conf".
+            const auto pattern = std::filesystem::path{file}.parent_path() / std::string{words[1]};
+            std::error_code error;
+            for (const auto& entry :
+                 std::filesystem::directory_iterator{pattern.parent_path(), error}) {
+                if (policy::glob_matches(pattern.filename().string(),
+                                         entry.path().filename().string())) {
+                    check_plugstack(entry.path().string(), plugin_dirs, slurm, findings, depth + 1);
+                }
+            }
+            named = true;
+        } else if (words.size() >= 2 && words[1].ends_with("spank_railhead.so")) {
+            check_plugstack_line(words, {file, number, 1}, plugin_dirs, slurm, findings);
+            named = true;
+        }
+    }
+    if (!named && depth == 0) {
+        findings.push_back({"plugstack", Level::warning,
+                            fmt::format("{} does not name spank_railhead.so", file)});
+    }
+}
+
+/// When slurmctld last read its configuration, from "Configuration data as of 2026-01-31T10:00:00".
+std::optional<std::time_t> controller_time() {
+    const auto text = output_of({"scontrol", "show", "config"}, std::chrono::seconds{5});
+    constexpr std::string_view lead = "Configuration data as of ";
+    const auto at = text ? text->find(lead) : std::string::npos;
+    if (at == std::string::npos) {
+        return std::nullopt;
+    }
+    std::tm time{};
+    if (::strptime(text->c_str() + at + lead.size(), "%Y-%m-%dT%H:%M:%S", &time) == nullptr) {
+        return std::nullopt;
+    }
+    time.tm_isdst = -1;
+    return std::mktime(&time);
+}
+
+/// Railhead reads slurm.conf and the topology by itself, so until a reconfigure it can know a
+/// cluster that slurmctld does not know yet.
+void check_controller(const policy::Loaded& loaded, Findings& findings) {
+    const auto read = loaded.site ? controller_time() : std::nullopt;
+    if (!read) {
+        return;
+    }
+    for (const auto& [path, stamp] : loaded.sources) {
+        const auto changed = stamp.mtime_ns / 1'000'000'000;
+        if (path != loaded.policy_path && changed > *read) {
+            findings.push_back({"controller", Level::warning,
+                                fmt::format("{} is newer than the controller's configuration: "
+                                            "scontrol reconfigure",
+                                            path)});
+        }
+    }
+}
+
+std::string_view word(Level level) {
+    switch (level) {
+        case Level::fine: return "ok";
+        case Level::warning: return "warning";
+        case Level::error: return "error";
+    }
+    return "?";
+}
+
+std::string as_json(const Findings& findings) {
+    auto list = nlohmann::ordered_json::array();
+    for (const auto& finding : findings) {
+        list.push_back({{"subject", finding.subject},
+                        {"level", word(finding.level)},
+                        {"text", finding.text}});
+    }
+    const nlohmann::ordered_json out{{"schema", "railhead.check/1"}, {"findings", std::move(list)}};
+    return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string as_text(const Findings& findings) {
+    report::Table table;
+    for (const auto& finding : findings) {
+        table.add({finding.subject, std::string{word(finding.level)}, finding.text});
+    }
+    return table.text();
+}
+
+void run(const Options& options, Console& console) {
+    const auto loaded = policy::load(options.places, std::nullopt);
+    auto findings = policy::check_site(loaded);
+    check_owner(loaded, findings);
+    const auto* cluster = loaded.site ? &loaded.site->cluster : nullptr;
+    auto plugin_dir = options.plugin_dir;
+    if (plugin_dir.empty() && cluster != nullptr) {
+        plugin_dir = cluster->plugin_dir;
+    }
+    const auto plugin_dirs = folders(plugin_dir.empty() ? RAILHEAD_DEFAULT_PLUGIN_DIR : plugin_dir);
+    if (const auto slurm = slurm_version(plugin_dirs)) {
+        check_job_submit(plugin_dirs, *slurm, findings);
+        auto plugstack = options.plugstack;
+        if (plugstack.empty() && cluster != nullptr) {
+            plugstack = cluster->plug_stack_config;
+        }
+        if (!plugstack.empty()) {
+            check_plugstack(plugstack, plugin_dirs, *slurm, findings);
+        }
+    } else {
+        findings.push_back({"plugin", Level::warning,
+                            "no Slurm plugin is in PluginDir: which Slurm is installed is unknown"});
+    }
+    check_controller(loaded, findings);
+    console.out << (options.json ? as_json(findings) : as_text(findings));
+    if (std::ranges::any_of(findings, [](const auto& f) { return f.level != Level::fine; })) {
+        console.leave(Exit::findings);
+    }
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Console& console) {
+    auto options = std::make_shared<Options>();
+    options->places = policy::default_places();
+    auto* command = app.add_subcommand(
+        "check", "Whether the policy, the topology and the installed plugins are in order");
+    command->add_option("--policy", options->places.policy, "Policy (default: railhead.toml beside slurm.conf)");
+    command->add_option("--slurm-conf", options->places.slurm_conf, "slurm.conf of the cluster");
+    command->add_option("--topology", options->places.topology, "topology.conf (default: beside slurm.conf)");
+    command->add_option("--plugin-dir", options->plugin_dir, "Slurm's PluginDir (default: as slurm.conf says)");
+    command->add_option("--plugstack", options->plugstack, "plugstack.conf (default: beside slurm.conf)");
+    command->add_flag("--json", options->json, "Write JSON, schema railhead.check/1");
+    command->callback([options, &console] { run(*options, console); });
+}
+
+}  // namespace railhead::cli

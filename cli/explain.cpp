@@ -1,0 +1,97 @@
+// railhead explain SCRIPT: what would become of this script at submission.
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include <unistd.h>
+
+#include "base/file.hpp"
+#include "command.hpp"
+#include "job/script.hpp"
+#include "policy/load.hpp"
+#include "policy/review.hpp"
+#include "report/explain.hpp"
+
+namespace railhead::cli {
+
+namespace {
+
+struct Options {
+    policy::Places places;
+    std::string script;
+    std::vector<std::string> sbatch_options;
+    bool json = false;
+};
+
+std::map<std::string, std::string> whole_environment() {
+    std::map<std::string, std::string> variables;
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string text{*entry};
+        const auto equals = text.find('=');
+        variables.emplace(text.substr(0, equals),
+                          equals == std::string::npos ? "" : text.substr(equals + 1));
+    }
+    return variables;
+}
+
+void run(const Options& options, Console& console) {
+    auto text = read_file(options.script);
+    if (!text) {
+        return console.fail(text.error());
+    }
+    auto script = job::parse_script(*text, options.script, options.sbatch_options,
+                                    whole_environment());
+    if (!script) {
+        return console.fail(script.error());
+    }
+    const auto loaded = policy::load(options.places, std::nullopt);
+    for (const auto& error : loaded.errors) {
+        console.fail(error);
+    }
+    for (const auto& warning : loaded.warnings) {
+        console.warn(warning);
+    }
+    for (const auto& warning : script->warnings) {
+        console.warn(warning);
+    }
+    if (loaded.absent) {
+        return console.fail({Errc::not_found,
+                             "there is no policy \"" + loaded.policy_path +
+                                 "\": every job passes unchanged (name one with --policy)",
+                             {}});
+    }
+    if (!loaded.site) {
+        return;
+    }
+    std::vector<policy::Review> reviews;
+    std::vector<report::Explained> explained;
+    reviews.reserve(script->components.size());
+    for (const auto& component : script->components) {
+        reviews.push_back(policy::review(component.request, *loaded.site));
+        explained.push_back({component.request, reviews.back()});
+        if (reviews.back().refusal) {
+            console.leave(Exit::findings);
+        }
+    }
+    console.out << (options.json
+                        ? report::explain_json(options.script, explained, *loaded.site)
+                        : report::explain_text(options.script, explained, *loaded.site));
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Console& console) {
+    auto options = std::make_shared<Options>();
+    options->places = policy::default_places();
+    auto* command = app.add_subcommand("explain", "What would become of an sbatch script, and why");
+    command->add_option("--policy", options->places.policy, "Policy (default: railhead.toml beside slurm.conf)");
+    command->add_option("--slurm-conf", options->places.slurm_conf, "slurm.conf of the cluster");
+    command->add_option("--topology", options->places.topology, "topology.conf (default: beside slurm.conf)");
+    command->add_flag("--json", options->json, "Write JSON, schema railhead.explain/1");
+    command->add_option("script", options->script, "The sbatch script")->required();
+    command->add_option("options", options->sbatch_options, "Further sbatch options, after --");
+    command->callback([options, &console] { run(*options, console); });
+}
+
+}  // namespace railhead::cli

@@ -1,0 +1,67 @@
+#include "fakes/fake_slurm.hpp"
+
+#include <array>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+
+namespace {
+
+std::mutex mutex;
+std::vector<std::string> lines;
+
+__attribute__((format(printf, 1, 0))) void record(const char* format, va_list arguments) {
+    std::array<char, 4096> text{};
+    std::vsnprintf(text.data(), text.size(), format, arguments);
+    const std::lock_guard lock{mutex};
+    if (lines.size() < 100'000) {
+        lines.emplace_back(text.data());
+    }
+}
+
+}  // namespace
+
+namespace fake_slurm {
+
+std::vector<std::string> logged() {
+    const std::lock_guard lock{mutex};
+    return lines;
+}
+
+void clear() {
+    const std::lock_guard lock{mutex};
+    lines.clear();
+}
+
+bool has_logged(const std::string& part) {
+    for (const auto& line : logged()) {
+        if (line.find(part) != std::string::npos) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace fake_slurm
+
+extern "C" {
+
+__attribute__((format(printf, 1, 2))) void slurm_error(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    record(format, arguments);
+    va_end(arguments);
+}
+
+__attribute__((format(printf, 1, 2))) void slurm_info(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    record(format, arguments);
+    va_end(arguments);
+}
+
+char* slurm_xstrdup(const char* text) {
+    return ::strdup(text);
+}
+}

@@ -1,0 +1,338 @@
+// The real job_submit_railhead.so in a host that plays slurmctld.
+#include <dlfcn.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+extern "C" {
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+struct job_record;
+}
+
+#include "fakes/fake_slurm.hpp"
+#include "support/catch.hpp"
+#include "support/temp_dir.hpp"
+
+namespace {
+
+using railhead::test::ScopedVariable;
+using railhead::test::TempDir;
+
+using Init = int();
+using Fini = void();
+using Submit = int(job_desc_msg_t*, uint32_t, char**);
+using Modify = int(job_desc_msg_t*, job_record*, uint32_t, char**);
+
+const std::string slurm_conf =
+    "ClusterName=test\nSlurmctldHost=localhost\nGresTypes=gpu\nTopologyPlugin=topology/tree\n"
+    "NodeName=n[1-8] CPUs=64 Sockets=2 CoresPerSocket=32 RealMemory=1000000 Gres=gpu:h100:8\n"
+    "PartitionName=main Nodes=ALL Default=YES\n";
+const std::string topology =
+    "SwitchName=s1 Nodes=n[1-4]\nSwitchName=s2 Nodes=n[5-8]\nSwitchName=spine Switches=s[1-2]\n";
+
+/// A cluster's configuration folder with a policy, and the plugin loaded on it.
+class Host {
+   public:
+    explicit Host(const std::string& policy) {
+        folder_.write("slurm.conf", slurm_conf);
+        folder_.write("topology.conf", topology);
+        if (!policy.empty()) {
+            folder_.write("railhead.toml", policy);
+            ::chmod(folder_.path("railhead.toml").c_str(), 0644);
+        }
+        load();
+    }
+    ~Host() {
+        if (so_) {
+            symbol<Fini>("fini")();
+        }
+    }
+
+    template <class F>
+    F* symbol(const char* name) const {
+        return reinterpret_cast<F*>(::dlsym(so_.get(), name));
+    }
+    const TempDir& folder() const { return folder_; }
+
+   private:
+    void load() {
+        fake_slurm::clear();
+        so_.reset(::dlopen(JOB_SUBMIT_PLUGIN, RTLD_NOW | RTLD_LOCAL));
+        INFO((so_ ? "" : ::dlerror()));
+        REQUIRE(so_);
+        REQUIRE(symbol<Init>("init")() == SLURM_SUCCESS);
+    }
+
+    TempDir folder_;
+    ScopedVariable conf_{"SLURM_CONF", folder_.path("slurm.conf")};
+    std::unique_ptr<void, int (*)(void*)> so_{nullptr, &::dlclose};
+};
+
+/// A job description as slurm_init_job_desc_msg() leaves it, plus what a test sets.
+struct Job {
+    Job() {
+        std::memset(&desc, 0, sizeof desc);
+        desc.min_nodes = desc.max_nodes = desc.num_tasks = NO_VAL;
+        desc.req_switch = desc.wait4switch = desc.time_limit = NO_VAL;
+        desc.pn_min_tmp_disk = desc.het_job_offset = desc.max_cpus = NO_VAL;
+        desc.ntasks_per_node = desc.ntasks_per_socket = desc.ntasks_per_core = NO_VAL16;
+        desc.ntasks_per_tres = desc.cpus_per_task = desc.pn_min_cpus = NO_VAL16;
+        desc.sockets_per_node = desc.cores_per_socket = desc.threads_per_core = NO_VAL16;
+        desc.shared = desc.contiguous = desc.core_spec = NO_VAL16;
+        desc.overcommit = NO_VAL8;
+        desc.pn_min_memory = NO_VAL64;
+    }
+    ~Job() { std::free(error); }
+    Job(const Job&) = delete;
+    Job& operator=(const Job&) = delete;
+
+    int submit(const Host& host) { return host.symbol<Submit>("job_submit")(&desc, 1000, &error); }
+    std::string told() const { return error != nullptr ? error : ""; }
+    void gpus(const char* text) { desc.tres_per_job = const_cast<char*>(text); }
+
+    job_desc_msg_t desc;
+    char* error = nullptr;
+};
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/// Bytes of address space in use.
+std::size_t address_space() {
+    std::size_t pages = 0;
+    std::ifstream{"/proc/self/statm"} >> pages;
+    return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+#endif
+
+const std::string enforce = "mode = \"enforce\"\nnotes = \"all\"\n";
+
+}  // namespace
+
+TEST_CASE("the plugin names itself and the Slurm that it is for", "[plugin]") {
+    const Host host{enforce};
+    CHECK(std::string{host.symbol<const char>("plugin_type")} == "job_submit/railhead");
+    CHECK(*host.symbol<const uint32_t>("plugin_version") == SLURM_VERSION_NUMBER);
+    CHECK(fake_slurm::has_logged("in force, 1 partition, 8 nodes"));
+}
+
+TEST_CASE("a gang is rewritten, its GPU fields left as they are, and its user told", "[plugin]") {
+    const Host host{enforce};
+    Job job;
+    job.gpus("gres:gpu:h100:16");
+    job.desc.num_tasks = 16;
+
+    REQUIRE(job.submit(host) == SLURM_SUCCESS);
+
+    CHECK(job.desc.min_nodes == 2);
+    CHECK(job.desc.max_nodes == 2);
+    CHECK(job.desc.shared == 0);
+    CHECK(job.desc.req_switch == 1);
+    CHECK(job.desc.wait4switch == 300);
+    CHECK(job.desc.num_tasks == 16);
+    CHECK(std::string{job.desc.tres_per_job} == "gres:gpu:h100:16");
+    CHECK_THAT(job.told(), ContainsSubstring("16 GPUs become 2 whole nodes"));
+    CHECK(fake_slurm::has_logged("uid 1000 partition main gpus 16"));
+}
+
+TEST_CASE("what the policy refuses is refused by name", "[plugin]") {
+    const Host host{enforce + "gang.partial = \"refuse\"\n"};
+    Job job;
+    job.gpus("gpu:12");
+    CHECK(job.submit(host) != SLURM_SUCCESS);
+    CHECK_THAT(job.told(), ContainsSubstring("railhead: refused: 12 GPUs do not fill"));
+}
+
+TEST_CASE("without a policy, or with a broken one, every job passes unchanged", "[plugin]") {
+    struct Case {
+        std::string why, policy, log;
+    };
+    const auto c = GENERATE(values<Case>({
+        {"none", "", "every job passes unchanged"},
+        {"syntax", "mode = \n", "railhead.toml:1:"},
+        {"the three bytes that abort toml++", "[\no", "railhead.toml:"},
+        {"unknown key", "mood = \"enforce\"\n", "unknown key \"mood\""},
+    }));
+    CAPTURE(c.why);
+    const Host host{c.policy};
+    Job job;
+    job.gpus("gpu:16");
+    const auto before = job.desc;
+
+    CHECK(job.submit(host) == SLURM_SUCCESS);
+
+    CHECK(std::memcmp(&before, &job.desc, sizeof before) == 0);
+    CHECK(job.told().empty());
+    CHECK(fake_slurm::has_logged(c.log));
+}
+
+TEST_CASE("a policy that others can write is refused", "[plugin][security]") {
+    TempDir folder;
+    const auto policy = folder.write("loose.toml", enforce);
+    ::chmod(policy.c_str(), 0666);
+    const ScopedVariable named{"RAILHEAD_POLICY", policy};
+    const Host host{""};
+    Job job;
+    job.gpus("gpu:16");
+    CHECK(job.submit(host) == SLURM_SUCCESS);
+    CHECK(job.desc.min_nodes == NO_VAL);
+    CHECK(fake_slurm::has_logged("can be written by others"));
+}
+
+TEST_CASE("a policy that turns bad leaves the last good one in force", "[plugin]") {
+    const Host host{enforce};
+    host.folder().write("railhead.toml", "mode = ");
+    ::sleep(3);  // it is looked at every two seconds
+    Job first;   // this one looks
+    first.gpus("gpu:16");
+    CHECK(first.submit(host) == SLURM_SUCCESS);
+    Job job;
+    job.gpus("gpu:16");
+    CHECK(job.submit(host) == SLURM_SUCCESS);
+    CHECK(job.desc.min_nodes == 2);
+    CHECK(fake_slurm::has_logged("the last good one stays"));
+
+    SECTION("and the next good one takes over") {
+        host.folder().write("railhead.toml", "enabled = false\n");
+        ::sleep(3);
+        Job looks;
+        looks.submit(host);
+        Job off;
+        off.gpus("gpu:16");
+        CHECK(off.submit(host) == SLURM_SUCCESS);
+        CHECK(off.desc.min_nodes == NO_VAL);
+    }
+}
+
+TEST_CASE("a job says off by option or by variable, wherever it was submitted", "[plugin]") {
+    struct Case {
+        std::string why, entry;
+        bool in_environment;
+    };
+    const auto c = GENERATE(values<Case>({
+        {"option of sbatch, srun, salloc", "_SLURM_SPANK_OPTION_railhead_railhead=off", false},
+        {"variable copied by the SPANK plugin", "RAILHEAD=off", false},
+        {"variable in the batch environment", "RAILHEAD=0", true},
+    }));
+    CAPTURE(c.why);
+    const Host host{enforce};
+    Job job;
+    job.gpus("gpu:16");
+    std::string entry = c.entry;
+    char* list[] = {entry.data()};
+    (c.in_environment ? job.desc.environment : job.desc.spank_job_env) = list;
+    (c.in_environment ? job.desc.env_size : job.desc.spank_job_env_size) = 1;
+    CHECK(job.submit(host) == SLURM_SUCCESS);
+    CHECK(job.desc.min_nodes == NO_VAL);
+}
+
+TEST_CASE("garbage in every string of a job is survived", "[plugin]") {
+    const Host host{enforce};
+    const auto garbage = GENERATE(
+        as<std::string>{}, "", ",", "gpu:", "gres:gpu:99999999999999999999", "gpu:h100:8:9:10",
+        "%s%n%x", "\xff\xfe\x01", "n[0-99999999]", "[[[[[[[[", "gpu:0", "gpu:-1",
+        std::string(1 << 20, 'x'), std::string(100000, ','), "main,,nowhere,", "\n\r\x1b[31m");
+    CAPTURE(garbage.substr(0, 40));
+    Job job;
+    auto* text = const_cast<char*>(garbage.c_str());
+    job.desc.tres_per_job = job.desc.tres_per_node = job.desc.tres_per_task = text;
+    job.desc.tres_per_socket = job.desc.tres_bind = job.desc.cpus_per_tres = text;
+    job.desc.mem_per_tres = job.desc.features = job.desc.req_nodes = job.desc.exc_nodes = text;
+    job.desc.reservation = job.desc.account = job.desc.qos = text;
+    CHECK(job.submit(host) == SLURM_SUCCESS);
+    job.desc.partition = text;
+    CHECK(job.submit(host) == SLURM_SUCCESS);
+    for (const auto& line : fake_slurm::logged()) {
+        CHECK(line.find('\n') == std::string::npos);  // a user cannot write log lines
+        CHECK(line.find('\x1b') == std::string::npos);
+    }
+}
+
+TEST_CASE("an environment of ten thousand lines is read to its end", "[plugin]") {
+    const Host host{enforce};
+    std::vector<std::string> lines(10'000, "A_VARIABLE_OF_THE_USER=" + std::string(200, 'v'));
+    lines.emplace_back("NO_EQUALS_SIGN");
+    lines.emplace_back("RAILHEAD=off");
+    std::vector<char*> pointers;
+    for (auto& line : lines) {
+        pointers.push_back(line.data());
+    }
+    pointers[17] = nullptr;
+    Job job;
+    job.gpus("gpu:16");
+    job.desc.environment = pointers.data();
+    job.desc.env_size = static_cast<uint32_t>(pointers.size());
+    CHECK(job.submit(host) == SLURM_SUCCESS);
+    CHECK(job.desc.min_nodes == NO_VAL);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_CASE("out of memory: the job passes unchanged and the host lives", "[plugin]") {
+    const Host host{enforce};
+    Job job;
+    job.gpus("gpu:16");
+    std::string many = "a";
+    for (int i = 0; i < 8'000'000; ++i) {
+        many += "&a";  // a constraint that is read into a list that there is no room for
+    }
+    job.desc.features = many.data();
+    rlimit old{};
+    ::getrlimit(RLIMIT_AS, &old);
+    const rlimit tight{address_space() + (std::size_t{32} << 20U), old.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_AS, &tight) == 0);
+    const int status = job.submit(host);
+    ::setrlimit(RLIMIT_AS, &old);
+    CHECK(status == SLURM_SUCCESS);
+    CHECK(job.desc.min_nodes == NO_VAL);
+    CHECK(fake_slurm::has_logged("bad_alloc"));
+}
+#endif
+
+TEST_CASE("job_modify: only what is present is looked at", "[plugin]") {
+    const Host host{enforce};
+    auto* modify = host.symbol<Modify>("job_modify");
+    SECTION("a new node count renews the switch count") {
+        Job job;
+        job.desc.min_nodes = 6;
+        CHECK(modify(&job.desc, nullptr, 1000, &job.error) == SLURM_SUCCESS);
+        CHECK(job.desc.req_switch == 2);
+    }
+    SECTION("anything else passes") {
+        Job job;
+        job.desc.time_limit = 60;
+        const auto before = job.desc;
+        CHECK(modify(&job.desc, nullptr, 1000, &job.error) == SLURM_SUCCESS);
+        CHECK(std::memcmp(&before, &job.desc, sizeof before) == 0);
+    }
+}
+
+TEST_CASE("job_submit may be called from several threads while the policy changes", "[plugin]") {
+    const Host host{enforce};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; ++i) {
+        threads.emplace_back([&host] {
+            for (int k = 0; k < 500; ++k) {
+                Job job;
+                job.gpus("gpu:16");
+                job.submit(host);
+            }
+        });
+    }
+    for (int k = 0; k < 5; ++k) {
+        host.folder().write("railhead.toml", k % 2 == 0 ? "mode = \"observe\"\n" : enforce);
+        ::usleep(500'000);
+        Job job;
+        job.gpus("gpu:16");
+        CHECK(job.submit(host) == SLURM_SUCCESS);
+    }
+    for (auto& thread : threads) {
+        thread.join();
+    }
+}

@@ -1,0 +1,308 @@
+// What the plugin does for a step, and what it takes from whom.
+#include "plugin/spank_host.hpp"
+
+using fake_spank::job;
+using namespace spank_host;
+using railhead::test::ScopedVariable;
+using railhead::test::TempDir;
+
+TEST_CASE("the launch plugin names itself and the Slurm that it is for", "[plugin]") {
+    const Plugin plugin;
+    CHECK(std::string{plugin.symbol<const char>("plugin_name")} == "railhead");
+    CHECK(std::string{plugin.symbol<const char>("plugin_type")} == "spank");
+    CHECK(*plugin.symbol<const unsigned int>("plugin_version") == SLURM_VERSION_NUMBER);
+}
+
+// ---- a task -------------------------------------------------------------------------------
+
+TEST_CASE("each task gets its NIC, its CPUs and the job's list of rails", "[plugin]") {
+    const OwnMask mask;
+    if (!mask.has_two()) {
+        SKIP("needs CPUs 0 and 1");
+    }
+    const auto [local_id, nic, cpus] = GENERATE(table<std::uint32_t, std::string, std::string>({
+        {0, "mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1", "0"},
+        {1, "mlx5_4:1,mlx5_5:1,mlx5_6:1,mlx5_7:1", "1"},
+    }));
+    CAPTURE(local_id);
+    step("0-7", 2, local_id);
+    Plugin plugin;
+
+    REQUIRE(plugin.run_step() == 0);
+
+    CHECK(variable("NCCL_IB_HCA") == "=" + eight_rails);
+    CHECK(variable("RAILHEAD_RAILS") == eight_rails);
+    CHECK(variable("UCX_NET_DEVICES") == nic);
+    CHECK(variable("RAILHEAD_NIC") == nic);
+    CHECK(variable("RAILHEAD_CPUS") == cpus);
+    CHECK(variable("RAILHEAD_BINDING") == "gpu");
+    CHECK(OwnMask::now() == cpus);
+    CHECK(variable("CUDA_VISIBLE_DEVICES") == "0-7");  // what the task sees is never narrowed
+    CHECK(job().log.empty());
+}
+
+TEST_CASE("Slurm's own masks do not stand in the way, the user's do", "[plugin]") {
+    const OwnMask mask;
+    if (!mask.has_two()) {
+        SKIP("needs CPUs 0 and 1");
+    }
+    // GPU 4 is near CPU 1, and Slurm dealt its task CPU 0.
+    auto& job = step("0,4", 2, 1);
+    Plugin plugin;
+    cpu_set_t first;
+    CPU_ZERO(&first);
+    CPU_SET(0, &first);
+
+    SECTION("Slurm's") {
+        REQUIRE(plugin.init() == 0);
+        REQUIRE(plugin.user_init() == 0);
+        job.environment["SLURM_CPU_BIND_TYPE"] = "mask_cpu:";
+        job.environment["SLURM_CPU_BIND_LIST"] = "0x2,0x1";
+        ::sched_setaffinity(0, sizeof first, &first);
+        REQUIRE(plugin.task_init() == 0);
+        CHECK(OwnMask::now() == "1");
+        CHECK(variable("RAILHEAD_BINDING") == "gpu");
+    }
+    SECTION("the user's: srun has the variable before Slurm sets its own") {
+        job.environment["SLURM_CPU_BIND_TYPE"] = "mask_cpu:";
+        job.environment["SLURM_CPU_BIND_LIST"] = "0x2,0x1";
+        ::sched_setaffinity(0, sizeof first, &first);
+        REQUIRE(plugin.run_step() == 0);
+        CHECK(OwnMask::now() == "0");
+        CHECK(variable("RAILHEAD_BINDING") == "none: --cpu-bind was given");
+        CHECK(variable("UCX_NET_DEVICES") == "mlx5_4:1");
+    }
+}
+
+TEST_CASE("a task with all GPUs keeps its mask and gets a map", "[plugin]") {
+    const OwnMask mask;
+    step("0-7", 1, 0);
+    Plugin plugin;
+    REQUIRE(plugin.run_step() == 0);
+    CHECK(variable("RAILHEAD_BINDING") == "none: it has all GPUs of the step");
+    CHECK(variable("RAILHEAD_CPUS") == "(unset)");
+    CHECK_THAT(variable("RAILHEAD_GPU_MAP"), ContainsSubstring(R"({"gpu":7,"index":7,)"));
+    CHECK(variable("UCX_NET_DEVICES") == eight_rails);
+}
+
+TEST_CASE("batch and interactive steps are not bound and get nothing of one task", "[plugin]") {
+    const OwnMask mask;
+    const auto before = OwnMask::now();
+    const auto [id, reason] = GENERATE(table<std::uint32_t, std::string>(
+        {{batch_step, "none: batch step"}, {interactive_step, "none: interactive step"}}));
+    auto& job = step("0", 1, 0);
+    job.environment = {{"SLURM_JOB_GPUS", "0,1"}, {"CUDA_VISIBLE_DEVICES", "0,1"}};
+    job.items[S_JOB_STEPID] = id;
+    Plugin plugin;
+    REQUIRE(plugin.run_step() == 0);
+    CHECK(OwnMask::now() == before);
+    CHECK(variable("RAILHEAD_BINDING") == reason);
+    CHECK(variable("NCCL_IB_HCA") == "=" + eight_rails);
+    CHECK(variable("UCX_NET_DEVICES") == "(unset)");
+    CHECK(variable("RAILHEAD_NIC") == "(unset)");
+}
+
+TEST_CASE("a step inside does not inherit the answers of the step around it", "[plugin]") {
+    const OwnMask mask;
+    auto& job = step("4", 1, 0);
+    job.environment["NCCL_IB_HCA"] = "=" + eight_rails;
+    job.environment["RAILHEAD_RAILS"] = eight_rails;
+    job.environment["UCX_NET_DEVICES"] = job.environment["RAILHEAD_NIC"] = "mlx5_0:1";
+    job.environment["RAILHEAD_GPU_MAP"] = "[]";
+    Plugin plugin;
+    REQUIRE(plugin.run_step() == 0);
+    CHECK(variable("UCX_NET_DEVICES") == "mlx5_4:1");
+    CHECK(variable("RAILHEAD_GPU_MAP") == "(unset)");
+}
+
+TEST_CASE("a step without GPUs is left as stock Slurm would", "[plugin]") {
+    fake_spank::reset().items = {{S_JOB_STEPID, 0}, {S_TASK_ID, 0}};
+    Plugin plugin;
+    REQUIRE(plugin.run_step() == 0);
+    CHECK(job().environment.empty());
+    CHECK(job().log.empty());
+}
+
+// ---- whose word counts --------------------------------------------------------------------
+
+TEST_CASE("the user's variables, /etc/nccl.conf and the user's file win", "[plugin]") {
+    const OwnMask mask;
+    const TempDir folder;
+    auto& job = step("0", 1, 0);
+    SECTION("environment") {
+        job.environment["NCCL_IB_HCA"] = "mlx5_2";
+        job.environment["UCX_NET_DEVICES"] = "all";
+        Plugin plugin;
+        REQUIRE(plugin.run_step() == 0);
+        CHECK(variable("NCCL_IB_HCA") == "mlx5_2");
+        CHECK(variable("UCX_NET_DEVICES") == "all");
+    }
+    SECTION("the node's file") {
+        const auto conf = folder.write("nccl.conf", "NCCL_IB_HCA==mlx5_2\n");
+        Plugin plugin{
+            {"topology=" + railhead::test::node_file("two-cpu-8gpu.xml"), "nccl_conf=" + conf}};
+        REQUIRE(plugin.run_step() == 0);
+        CHECK(variable("NCCL_IB_HCA") == "(unset)");
+        CHECK(variable("UCX_NET_DEVICES") == "mlx5_0:1");
+    }
+    SECTION("the user's file, which srun has seen") {
+        job.environment["RAILHEAD_NCCL_CONF"] = "NCCL_IB_HCA,UCX_NET_DEVICES";
+        Plugin plugin;
+        REQUIRE(plugin.run_step() == 0);
+        CHECK(variable("NCCL_IB_HCA") == "(unset)");
+        CHECK(variable("UCX_NET_DEVICES") == "(unset)");
+    }
+}
+
+TEST_CASE("every off switch leaves no trace, also of the step around", "[plugin]") {
+    const OwnMask mask;
+    const auto before = OwnMask::now();
+    const auto* const how = GENERATE("option", "variable", "copy of sbatch");
+    CAPTURE(how);
+    auto& job = step("0", 1, 0);
+    job.environment["NCCL_IB_HCA"] = "=mlx5_0:1";
+    job.environment["RAILHEAD_RAILS"] = "mlx5_0:1";
+    Plugin plugin;
+    REQUIRE(plugin.init() == 0);
+    if (how == std::string{"option"}) {
+        REQUIRE(job.options.at(0).take(job.options.at(0).value, "off", 1) == 0);
+    } else {
+        job.environment[how == std::string{"variable"} ? "RAILHEAD" : "SLURM_SPANK_RAILHEAD"] =
+            "off";
+    }
+    REQUIRE(plugin.user_init() == 0);
+    REQUIRE(plugin.task_init() == 0);
+    CHECK(traces().empty());
+    CHECK(OwnMask::now() == before);
+}
+
+TEST_CASE("NICs and CPUs can be switched off by themselves", "[plugin]") {
+    const OwnMask mask;
+    auto& job = step("0", 1, 0);
+    Plugin plugin;
+    SECTION("NICs") {
+        job.environment["RAILHEAD_RAIL"] = "off";
+        REQUIRE(plugin.run_step() == 0);
+        CHECK(variable("NCCL_IB_HCA") == "(unset)");
+        CHECK(variable("RAILHEAD_BINDING") != "(unset)");
+    }
+    SECTION("CPUs") {
+        const auto before = OwnMask::now();
+        job.environment["RAILHEAD_GPU_AFFINITY"] = "off";
+        REQUIRE(plugin.run_step() == 0);
+        CHECK(variable("NCCL_IB_HCA") != "(unset)");
+        CHECK(variable("RAILHEAD_BINDING") == "(unset)");
+        CHECK(OwnMask::now() == before);
+    }
+    SECTION("by plugstack.conf, and on again by the user") {
+        Plugin off{{"topology=" + railhead::test::node_file("two-cpu-8gpu.xml"), "rail=off"}};
+        job.environment["RAILHEAD_RAIL"] = "auto";
+        REQUIRE(off.run_step() == 0);
+        CHECK(variable("NCCL_IB_HCA") == "=" + eight_rails);
+    }
+}
+
+// ---- srun, sbatch, salloc -----------------------------------------------------------------
+
+TEST_CASE("the options are the same in every command and in slurmstepd", "[plugin]") {
+    const auto context = GENERATE(S_CTX_LOCAL, S_CTX_ALLOCATOR, S_CTX_REMOTE);
+    auto& job = fake_spank::reset();
+    job.context = context;
+    Plugin plugin;
+    REQUIRE(plugin.init() == 0);
+    std::vector<std::string> names;
+    for (const auto& option : job.options) {
+        names.push_back(option.name);
+        CHECK(option.help.starts_with("[railhead] "));
+    }
+    CHECK(names == std::vector<std::string>{"railhead", "rail", "gpu-affinity", "mp-group"});
+}
+
+TEST_CASE("slurmd and its scripts get no options", "[plugin]") {
+    auto& job = fake_spank::reset();
+    job.context = GENERATE(S_CTX_SLURMD, S_CTX_JOB_SCRIPT);
+    Plugin plugin;
+    REQUIRE(plugin.init() == 0);
+    CHECK(job.options.empty());
+}
+
+TEST_CASE("an option takes its values and refuses others by name", "[plugin]") {
+    auto& job = fake_spank::reset();
+    job.context = S_CTX_LOCAL;
+    Plugin plugin;
+    REQUIRE(plugin.init() == 0);
+    const auto take = [&](std::size_t option, const char* value) {
+        return job.options.at(option).take(job.options.at(option).value, value, 0);
+    };
+    CHECK(take(0, "on") == 0);
+    CHECK(take(1, "auto") == 0);
+    CHECK(take(2, "OFF") == 0);
+    CHECK(take(3, "8") == 0);
+    CHECK(take(0, "of") == -1);
+    CHECK(job.has_logged("error: railhead: --railhead=of: takes on|off"));
+    CHECK(take(3, "0") == -1);
+    CHECK(take(3, "many") == -1);
+    CHECK(take(1, nullptr) == -1);
+}
+
+TEST_CASE("what the user set reaches slurmctld's plugin", "[plugin]") {
+    auto& job = fake_spank::reset();
+    job.context = GENERATE(S_CTX_LOCAL, S_CTX_ALLOCATOR);
+    const ScopedVariable off{"RAILHEAD", "off"};
+    const ScopedVariable group{"RAILHEAD_MP_GROUP", "8"};
+    const ScopedVariable home{"HOME", "/nonexistent"};
+    Plugin plugin;
+    REQUIRE(plugin.init() == 0);
+    REQUIRE(plugin.post_opt() == 0);
+    CHECK(job.control ==
+          std::map<std::string, std::string>{{"RAILHEAD", "off"}, {"RAILHEAD_MP_GROUP", "8"}});
+}
+
+TEST_CASE("srun notes what the user's own NCCL file sets, so that no node reads it", "[plugin]") {
+    const TempDir home;
+    const ScopedVariable variable_home{"HOME", home.path()};
+    const ScopedVariable noted{"RAILHEAD_NCCL_CONF", "left from before"};
+    fake_spank::reset().context = S_CTX_LOCAL;
+    Plugin plugin;
+    REQUIRE(plugin.init() == 0);
+    SECTION("no file") {
+        REQUIRE(plugin.post_opt() == 0);
+        CHECK(std::getenv("RAILHEAD_NCCL_CONF") == nullptr);
+    }
+    SECTION("~/.nccl.conf") {
+        home.write(".nccl.conf", "NCCL_DEBUG=INFO\nNCCL_IB_HCA==mlx5_0\n");
+        REQUIRE(plugin.post_opt() == 0);
+        CHECK(std::getenv("RAILHEAD_NCCL_CONF") == std::string{"NCCL_IB_HCA"});
+    }
+    SECTION("NCCL_CONF_FILE") {
+        home.write(".nccl.conf", "NCCL_IB_HCA==mlx5_0\n");
+        const ScopedVariable file{"NCCL_CONF_FILE", home.write("own", "UCX_NET_DEVICES=all\n")};
+        REQUIRE(plugin.post_opt() == 0);
+        CHECK(std::getenv("RAILHEAD_NCCL_CONF") == std::string{"UCX_NET_DEVICES"});
+    }
+}
+
+TEST_CASE("a misspelt plugstack argument is refused by the commands", "[plugin]") {
+    const auto context = GENERATE(S_CTX_LOCAL, S_CTX_ALLOCATOR);
+    const auto ended = in_child([&] {
+        fake_spank::job().context = context;
+        Plugin plugin{{"strickt=true"}};
+        plugin.init();
+    });
+    CHECK(ended.status == 1);
+    CHECK(ended.log ==
+          "error: railhead: plugstack.conf: unknown key in plugstack argument 'strickt=true': did "
+          "you mean 'strict'?\n");
+}
+
+TEST_CASE("a misspelt variable is refused by the commands as its option would be", "[plugin]") {
+    const auto ended = in_child([] {
+        fake_spank::job().context = S_CTX_LOCAL;
+        const ScopedVariable off{"RAILHEAD_RAIL", "offf"};
+        Plugin plugin;
+        plugin.init();
+        plugin.post_opt();
+    });
+    CHECK(ended.status == 1);
+    CHECK(ended.log == "error: railhead: RAILHEAD_RAIL=offf: takes auto|off\n");
+}

@@ -1,0 +1,243 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "affinity/binding.hpp"
+#include "affinity/cpu_mask.hpp"
+#include "affinity/gpu_map.hpp"
+#include "affinity/task_gpus.hpp"
+#include "support/catch.hpp"
+#include "support/nodes.hpp"
+
+namespace affinity = railhead::affinity;
+using affinity::StepTasks;
+using affinity::TaskGpus;
+using railhead::CpuSet;
+using railhead::test::cpus;
+using railhead::test::node_with;
+using railhead::test::recorded_node;
+
+namespace {
+
+using Positions = std::vector<std::size_t>;
+
+const Positions eight{0, 1, 2, 3, 4, 5, 6, 7};
+
+/// What each task of a step is bound to when it sees all the step's GPUs: "0-7 | 8-15", or the
+/// reason in brackets.
+std::string bindings(const railhead::node::Node& node, const StepTasks& step,
+                     affinity::Grant grant) {
+    std::vector<std::string> all;
+    for (unsigned task = 0; task < step.tasks; ++task) {
+        const auto binding =
+            affinity::bind_task(node, step, affinity::gpus_of_task(step, step.gpus, task), grant);
+        all.push_back(binding.reason.empty() ? to_string(binding.cpus)
+                                             : "[" + binding.reason + "]");
+    }
+    return fmt::format("{}", fmt::join(all, " | "));
+}
+
+affinity::Grant granted(const std::string& list, unsigned cpus_per_task = 1) {
+    return {cpus(list), cpus(list), cpus_per_task};
+}
+
+/// Two sockets of 8 cores with 2 threads each, as Linux numbers them: siblings are c and c + 16.
+railhead::node::Node smt_node(std::size_t gpus_per_socket) {
+    auto node = node_with(std::vector<std::vector<railhead::node::Path>>(2 * gpus_per_socket));
+    std::vector<std::string> near(gpus_per_socket, "0-7,16-23");
+    near.resize(2 * gpus_per_socket, "8-15,24-31");
+    railhead::test::add_cores(node, 16, 2, near);
+    return node;
+}
+
+}  // namespace
+
+// ---- which GPUs a task uses ---------------------------------------------------------------
+
+TEST_CASE("tasks that see all GPUs take them by local rank", "[affinity]") {
+    struct Case {
+        std::string why;
+        unsigned tasks, local_id;
+        Positions gpus;
+        unsigned sharers, turn;
+        bool certain;
+    };
+    const auto c = GENERATE(values<Case>({
+        {"one each", 8, 5, {5}, 1, 0, true},
+        {"two each", 4, 3, {6, 7}, 1, 0, true},
+        {"half each", 2, 1, {4, 5, 6, 7}, 1, 0, true},
+        {"all for one", 1, 0, {0, 1, 2, 3, 4, 5, 6, 7}, 1, 0, true},
+        {"two tasks a GPU", 16, 11, {3}, 2, 1, true},
+        {"one more task than GPUs", 9, 0, {0}, 2, 0, true},
+        {"one more task than GPUs: the others alone", 9, 1, {1}, 1, 0, true},
+        {"uneven", 3, 1, {0, 1, 2, 3, 4, 5, 6, 7}, 3, 1, false},
+    }));
+    CAPTURE(c.why);
+    const auto task = affinity::gpus_of_task({eight, c.tasks}, eight, c.local_id);
+    CHECK(task.gpus == c.gpus);
+    CHECK(task.sharers == c.sharers);
+    CHECK(task.turn == c.turn);
+    CHECK(task.certain == c.certain);
+}
+
+TEST_CASE("a task that Slurm narrowed uses what it sees", "[affinity]") {
+    const auto task =
+        affinity::gpus_of_task({eight, 8}, {6}, 0);  // --gpu-bind: task 0 is not GPU 0
+    CHECK(task.gpus == Positions{6});
+    CHECK(task.certain);
+}
+
+// ---- shares -------------------------------------------------------------------------------
+
+TEST_CASE("eight tasks on a DGX H100 get eight cores each, near their GPUs", "[affinity]") {
+    const auto dgx = recorded_node("dgx-h100.xml");
+    CHECK(bindings(dgx, {eight, 8}, granted("0-63")) ==
+          "0-7 | 8-15 | 16-23 | 24-31 | 32-39 | 40-47 | 48-55 | 56-63");
+    CHECK(bindings(dgx, {eight, 2}, granted("0-63")) == "0-31 | 32-63");
+}
+
+TEST_CASE("shares keep the threads of a core together", "[affinity]") {
+    CHECK(bindings(smt_node(2), {{0, 1, 2, 3}, 4}, granted("0-31")) ==
+          "0-3,16-19 | 4-7,20-23 | 8-11,24-27 | 12-15,28-31");
+}
+
+TEST_CASE("a step without the second threads gets none of them", "[affinity]") {
+    CHECK(bindings(smt_node(1), {{0, 1}, 2}, granted("0-15")) == "0-7 | 8-15");
+}
+
+TEST_CASE("shares that do not go round evenly differ by one core", "[affinity]") {
+    auto node = node_with(std::vector<std::vector<railhead::node::Path>>(3));
+    railhead::test::add_cores(node, 8, 1, {"0-7", "0-7", "0-7"});
+    CHECK(bindings(node, {{0, 1, 2}, 3}, granted("0-7")) == "0-1 | 2-4 | 5-7");
+}
+
+TEST_CASE("tasks on one GPU divide its share", "[affinity]") {
+    CHECK(bindings(smt_node(1), {{0, 1}, 4}, granted("0-31")) ==
+          "0-3,16-19 | 8-11,24-27 | 4-7,20-23 | 12-15,28-31");
+}
+
+TEST_CASE("only GPUs of the step take part", "[affinity]") {
+    const auto dgx = recorded_node("dgx-h100.xml");
+    CHECK(bindings(dgx, {{1, 3}, 2}, granted("0-63")) == "0-15 | 16-31");
+    CHECK(bindings(dgx, {{6}, 1}, granted("0-63")) == "32-63");
+}
+
+TEST_CASE("no share overlaps another or leaves the grant", "[affinity]") {
+    const auto dgx = recorded_node("dgx-h100.xml");
+    const auto list = GENERATE("0-63", "0-40", "3,5,7-20,33,35-60", "0,2,4,6,8,32,34,36,38,40");
+    const auto grant = cpus(list);
+    CpuSet seen;
+    for (const auto& share : affinity::share_cpus(dgx, eight, grant)) {
+        CHECK((share.cpus & seen).empty());
+        CHECK((share.cpus - grant).empty());
+        seen |= share.cpus;
+    }
+    CHECK(seen == grant);
+}
+
+TEST_CASE("a GPU without own locality shares the whole machine", "[affinity]") {
+    auto vm = node_with(std::vector<std::vector<railhead::node::Path>>(2));
+    railhead::test::add_cores(vm, 8, 1, {"0-7", "0-7"});
+    CHECK(bindings(vm, {{0, 1}, 2}, granted("0-7")) == "0-3 | 4-7");
+}
+
+// ---- when a task is left alone ------------------------------------------------------------
+
+TEST_CASE("CPUs on the wrong socket are no error", "[affinity]") {
+    const auto dgx = recorded_node("dgx-h100.xml");
+    // All CPUs of the job are on socket 0: the task of GPU 1 stays, that of GPU 7 has none near.
+    CHECK(bindings(dgx, {{1, 7}, 1}, granted("0-7")) == "0-7");
+    const StepTasks step{{1, 7}, 2};
+    const affinity::Grant second{cpus("0-7"), cpus("4-7"), 4};
+    const auto binding = affinity::bind_task(dgx, step, {{7}}, second);
+    CHECK(binding.cpus.empty());
+    CHECK(binding.reason == "no granted CPU is near GPU 7");
+}
+
+TEST_CASE("beside a task that is left alone, nobody takes its CPUs", "[affinity]") {
+    const auto dgx = recorded_node("dgx-h100.xml");
+    const StepTasks step{{1, 7}, 2};
+    const affinity::Grant first{cpus("0-7"), cpus("0-3"), 4};
+    CHECK(affinity::bind_task(dgx, step, {{1}}, first).cpus == cpus("0-3"));
+}
+
+TEST_CASE("a task is never left with fewer CPUs than it asked for", "[affinity]") {
+    const auto dgx = recorded_node("dgx-h100.xml");
+    SECTION("12 CPUs on one socket, 4 on the other, 8 asked for") {
+        CHECK(bindings(dgx, {{0, 4}, 2}, granted("0-11,32-35", 8)) ==
+              "0-11 | [too few granted CPUs are near GPU 4]");
+    }
+    SECTION("two tasks would share the only CPU near both") {
+        CHECK(bindings(dgx, {{0, 1}, 2}, granted("0,32")) ==
+              "[too few granted CPUs are near GPU 0] | [too few granted CPUs are near GPU 1]");
+    }
+    SECTION("overcommitted, sharing is what was asked for") {
+        const auto two = recorded_node("two-cpu-8gpu.xml");
+        CHECK(bindings(two, {eight, 8}, granted("0-1")) == "0 | 0 | 0 | 0 | 1 | 1 | 1 | 1");
+    }
+}
+
+TEST_CASE("a task whose GPUs cannot be told is left alone", "[affinity]") {
+    const auto dgx = recorded_node("dgx-h100.xml");
+    CHECK(affinity::bind_task(dgx, {eight, 3}, affinity::gpus_of_task({eight, 3}, eight, 0),
+                              granted("0-63"))
+              .reason == "3 tasks share 8 GPUs unevenly");
+    CHECK(affinity::bind_task(dgx, {eight, 8}, {}, granted("0-63")).reason == "it has no GPU");
+}
+
+// ---- masks --------------------------------------------------------------------------------
+
+TEST_CASE("Slurm's masks are read", "[affinity][mask]") {
+    CHECK(affinity::parse_cpu_mask("0x1") == cpus("0"));
+    CHECK(affinity::parse_cpu_mask("0xFf00") == cpus("8-15"));
+    CHECK(affinity::parse_cpu_mask("8000000000000000000000000001") == cpus("0,111"));
+    CHECK(affinity::parse_cpu_mask("0x0") == CpuSet{});
+    CHECK(affinity::parse_cpu_masks("0x1,0x2,0x10") == cpus("0-1,4"));
+}
+
+TEST_CASE("what is no mask is refused", "[affinity][mask][errors]") {
+    for (const std::string& text : {std::string{}, std::string{"0x"}, std::string{"cores"},
+                                    std::string{"0x1g"}, "0x" + std::string(20000, 'f')}) {
+        CHECK_FALSE(affinity::parse_cpu_mask(text));
+    }
+    CHECK_FALSE(affinity::parse_cpu_masks("0x1,,0x2"));
+}
+
+// ---- the map ------------------------------------------------------------------------------
+
+TEST_CASE("the map tells each local rank its CPUs and NIC", "[affinity][map]") {
+    const auto dgx = recorded_node("dgx-h100.xml");
+    const auto plan = railhead::rails::plan_rails(dgx);
+    const auto text =
+        affinity::gpu_map(dgx, plan, eight, affinity::share_cpus(dgx, eight, cpus("0-63")));
+    const auto map = nlohmann::json::parse(text);
+    REQUIRE(map.size() == 8);
+    CHECK(map[4] == nlohmann::json{{"gpu", 4},
+                                   {"index", 4},
+                                   {"pci", "0000:9d:00.0"},
+                                   {"numa", 1},
+                                   {"cpus", "32-39"},
+                                   {"nic", "mlx5_6:1"},
+                                   {"path", "PXB"}});
+}
+
+TEST_CASE("the map goes by the task's own numbers", "[affinity][map]") {
+    const auto dgx = recorded_node("dgx-h100.xml");
+    const Positions gpus{5, 2};
+    const auto map = nlohmann::json::parse(affinity::gpu_map(
+        dgx, railhead::rails::plan_rails(dgx), gpus, affinity::share_cpus(dgx, gpus, cpus("0-7"))));
+    CHECK(map[0]["gpu"] == 0);
+    CHECK(map[0]["index"] == 5);
+    CHECK(map[0]["cpus"] == "");
+    CHECK(map[1]["index"] == 2);
+    CHECK(map[1]["cpus"] == "0-7");
+}
+
+TEST_CASE("a name that would break JSON does not", "[affinity][map]") {
+    auto node = node_with({{railhead::node::Path::pix}});
+    node.nics[0].name = "a\"b\\c";
+    const auto map = nlohmann::json::parse(affinity::gpu_map(
+        node, railhead::rails::plan_rails(node), {0}, affinity::share_cpus(node, {0}, {})));
+    CHECK(map[0]["nic"] == "a?b?c:1");
+    CHECK_FALSE(map[0].contains("numa"));
+}

@@ -1,0 +1,72 @@
+#include "base/cpu_set.hpp"
+
+#include <string>
+
+#include "support/catch.hpp"
+
+using namespace railhead;
+
+TEST_CASE("the kernel's lists are read and written back", "[cpu_set]") {
+    const auto [text, expected] = GENERATE(table<std::string, std::string>({
+        {"", ""},
+        {"0", "0"},
+        {"0-3", "0-3"},
+        {"0-15,64-79", "0-15,64-79"},
+        {"3,1,2", "1-3"},
+        {"0,2,4", "0,2,4"},
+        {"0-1,1-2", "0-2"},
+        {"63,64", "63-64"},
+        {"65535", "65535"},
+        {"0-3\n", "0-3"},
+    }));
+    CAPTURE(text);
+
+    const auto set = parse_cpu_list(text);
+
+    REQUIRE(set);
+    CHECK(to_string(*set) == expected);
+}
+
+TEST_CASE("what is no CPU list is refused", "[cpu_set]") {
+    const auto text = GENERATE(as<std::string>{}, "x", "1-", "-1", "3-1", "1,", ",", "0x1", "65536",
+                               "0-65536", "0-99999999999999999999", "1 2");
+    CAPTURE(text);
+
+    const auto set = parse_cpu_list(text);
+
+    REQUIRE_FALSE(set);
+    CHECK(set.error().code == Errc::bad_input);
+}
+
+TEST_CASE("sets are combined element by element, whatever their lengths", "[cpu_set]") {
+    const auto small = parse_cpu_list("0-3").value();
+    const auto large = parse_cpu_list("2-5,200").value();
+
+    CHECK(to_string(small & large) == "2-3");
+    CHECK(to_string(large & small) == "2-3");
+    CHECK(to_string(small | large) == "0-5,200");
+    CHECK(to_string(large - small) == "4-5,200");
+    CHECK((small - small).empty());
+}
+
+TEST_CASE("equal sets are equal however they came about", "[cpu_set]") {
+    CpuSet set;
+    set.add(1);
+    set.add(1000);
+    set.remove(1000);
+    set.remove(5000);
+
+    CHECK(set == parse_cpu_list("1").value());
+    CHECK(set.size() == 1);
+    CHECK(set.contains(1));
+    CHECK_FALSE(set.contains(1000));
+    CHECK_FALSE(set.contains(CpuSet::limit));
+}
+
+TEST_CASE("a CPU beyond the limit is not taken", "[cpu_set]") {
+    CpuSet set;
+    set.add(CpuSet::limit);
+    CHECK(set.empty());
+    set.add(CpuSet::limit - 1);
+    CHECK(set.size() == 1);
+}

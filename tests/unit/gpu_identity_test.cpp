@@ -1,0 +1,144 @@
+#include "node/gpu_identity.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "support/catch.hpp"
+#include "support/nodes.hpp"
+
+namespace node = railhead::node;
+using railhead::Errc;
+using Words = std::optional<std::string>;
+
+namespace {
+
+std::string positions(const railhead::Result<std::vector<std::size_t>>& found) {
+    return found ? fmt::format("{}", fmt::join(*found, ",")) : to_string(found.error());
+}
+
+node::Node amd_node(const std::vector<std::vector<unsigned>>& rocm) {
+    auto node = railhead::test::node_with(std::vector<std::vector<node::Path>>(rocm.size()));
+    for (std::size_t i = 0; i < rocm.size(); ++i) {
+        node.gpus[i].vendor = "amd";
+        node.gpus[i].rocm_indices = rocm[i];
+    }
+    return node;
+}
+
+}  // namespace
+
+TEST_CASE("the GPUs of a task are those that Slurm and CUDA mean", "[node][identity]") {
+    struct Case {
+        std::string why;
+        Words slurm, cuda;
+        std::string expected;
+    };
+    const auto c = GENERATE(values<Case>({
+        {"nothing is said", {}, {}, ""},
+        {"Slurm's numbers are the node's", "4,5", {}, "4,5"},
+        {"a cgroup renumbers CUDA, not Slurm", "4,5", "0,1", "4,5"},
+        {"without Slurm, CUDA's numbers", {}, "2,3", "2,3"},
+        {"a range", {}, "0-3", "0,1,2,3"},
+        {"ranges and blanks", " 0-1 , 6 ", {}, "0,1,6"},
+        {"a comma too many", "0,1,", {}, "0,1"},
+        {"none: empty", {}, "", ""},
+        {"none: Slurm's word", {}, "NoDevFiles", ""},
+        {"none: void", {}, "void", ""},
+        {"none: -1", {}, "-1", ""},
+        {"CUDA stops at -1", {}, "1,-1,2", "1"},
+        {"no device although Slurm gave some", "0,1", "", ""},
+        {"a UUID", "3", "GPU-00000000-0000-0000-0000-000000000005", "5"},
+        {"UUIDs keep their order",
+         {},
+         "GPU-00000000-0000-0000-0000-000000000005,GPU-00000000-0000-0000-0000-000000000001",
+         "5,1"},
+        {"a MIG device that names its GPU", "0", "MIG-GPU-00000000-0000-0000-0000-000000000002/1/0",
+         "2"},
+        {"two MIG devices of one GPU",
+         {},
+         "MIG-GPU-00000000-0000-0000-0000-000000000002/1/0,"
+         "MIG-GPU-00000000-0000-0000-0000-000000000002/2/0",
+         "2"},
+    }));
+    CAPTURE(c.why);
+    const auto dgx = railhead::test::recorded_node("dgx-h100.xml");
+    CHECK(positions(node::identify_gpus(dgx, {c.slurm, c.cuda, {}})) == c.expected);
+}
+
+TEST_CASE("what cannot be told for certain is an error, never a guess",
+          "[node][identity][errors]") {
+    struct Case {
+        std::string why;
+        Words slurm, cuda;
+        Errc code;
+        std::string message;
+    };
+    const auto c = GENERATE(values<Case>({
+        {"a number that the node has not (MIG, too)",
+         "9",
+         {},
+         Errc::not_found,
+         "GPU 9 is not one of this node's 8"},
+        {"no number", "0,x", {}, Errc::bad_input, "'x' is not a GPU number"},
+        {"a range the wrong way", "3-1", {}, Errc::bad_input, "'3-1' is not a GPU number"},
+        {"a range without end",
+         "0-4000000000",
+         {},
+         Errc::bad_input,
+         "'0-4000000000' is not a GPU number"},
+        {"twice", "1,1", {}, Errc::bad_input, "GPU 1 is listed twice"},
+        {"Slurm and CUDA differ", "0,1", "0", Errc::unsupported,
+         "Slurm gave the GPUs 0,1 but the environment shows 0"},
+        {"an unknown UUID",
+         {},
+         "GPU-ffffffff",
+         Errc::not_found,
+         "'GPU-ffffffff' names none of this node's GPUs"},
+        {"a UUID cut too short",
+         {},
+         "GPU-0",
+         Errc::not_found,
+         "'GPU-0' names several of this node's GPUs"},
+        {"a MIG UUID of today", "0", "MIG-41b3359c-e721-56e5-8009-12e5797ed514", Errc::unsupported,
+         "'MIG-41b3359c-e721-56e5-8009-12e5797ed514' does not tell which GPU it is part of"},
+        {"numbers among UUIDs",
+         {},
+         "GPU-00000000-0000-0000-0000-000000000001,2",
+         Errc::bad_input,
+         "'2' stands among UUIDs but is none"},
+        {"control characters are not printed",
+         "\x1b[2J",
+         {},
+         Errc::bad_input,
+         "'?[2J' is not a GPU number"},
+    }));
+    CAPTURE(c.why);
+    const auto dgx = railhead::test::recorded_node("dgx-h100.xml");
+    const auto found = node::identify_gpus(dgx, {c.slurm, c.cuda, {}});
+    REQUIRE_FALSE(found);
+    CHECK(found.error().code == c.code);
+    CHECK(found.error().message == c.message);
+}
+
+TEST_CASE("ROCm's own numbers count where the node knows them", "[node][identity]") {
+    const auto shuffled = amd_node({{2}, {3}, {1}, {0}});
+    CHECK(positions(node::identify_gpus(shuffled, {{}, {}, "0,1"})) == "3,2");
+    CHECK(positions(node::identify_gpus(amd_node({{}, {}}), {"1", "0", "0"})) == "1");
+}
+
+TEST_CASE("the parts of a partitioned GPU are that GPU", "[node][identity]") {
+    const auto cpx = amd_node({{0, 1, 2, 3, 4, 5}, {6, 7, 8, 9, 10, 11}});
+    CHECK(positions(node::identify_gpus(cpx, {"0-5", {}, "0-5"})) == "0");
+    CHECK(positions(node::identify_gpus(cpx, {"5,6", {}, "5,6"})) == "0,1");
+}
+
+TEST_CASE("two vendors on a node are not told apart by numbers", "[node][identity][errors]") {
+    auto node = railhead::test::node_with({{}, {}});
+    node.gpus[1].vendor = "amd";
+    CHECK(positions(node::identify_gpus(node, {"0", {}, {}})) ==
+          "this node has GPUs of two vendors");
+}
+
+TEST_CASE("a node without GPUs gives none", "[node][identity]") {
+    CHECK(positions(node::identify_gpus({}, {"0", "0", "0"})).empty());
+}

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <string_view>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "command.hpp"
@@ -15,6 +18,26 @@ void Console::warn(const Error& error) {
     err << "railhead: warning: " << printable(to_string(error)) << '\n';
 }
 
+namespace {
+
+std::vector<std::string> command_names(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+        names.push_back(command->get_name());
+    }
+    return names;
+}
+
+std::string unknown_command(const std::vector<std::string>& names, const std::string& name) {
+    const std::vector<std::string_view> views{names.begin(), names.end()};
+    const auto near = nearest_name(name, views);
+    return fmt::format("unknown command \"{}\"{}", name,
+                       near ? fmt::format(", did you mean \"{}\"?", *near)
+                            : std::string{" (see railhead --help)"});
+}
+
+}  // namespace
+
 int run(const std::vector<std::string>& arguments, Console& console) {
     CLI::App app{"Places, wires and protects training jobs on Slurm GPU clusters.", "railhead"};
     app.set_version_flag("--version", "railhead " RAILHEAD_VERSION);
@@ -22,13 +45,22 @@ int run(const std::vector<std::string>& arguments, Console& console) {
     add_explain(app, console);
     add_rails(app, console);
     add_check(app, console);
+    const auto names = command_names(app);
+    if (!arguments.empty() && !arguments[0].starts_with('-') &&
+        std::ranges::find(names, arguments[0]) == names.end()) {
+        console.fail({Errc::bad_input, unknown_command(names, arguments[0]), {}});
+        return console.status;
+    }
     try {
         auto reversed = arguments;  // CLI11 takes its words last first
         std::ranges::reverse(reversed);
         app.parse(reversed);
     } catch (const CLI::ParseError& error) {
-        // CLI11's own codes are 100 and up
-        return app.exit(error, console.out, console.err) == 0 ? Exit::fine : Exit::usage;
+        if (error.get_exit_code() == 0) {  // --help, --version
+            return app.exit(error, console.out, console.err);
+        }
+        console.fail({Errc::bad_input, std::string{error.what()} + " (see railhead --help)", {}});
+        return console.status;
     }
     return console.status;
 }

@@ -30,6 +30,16 @@ void option(std::string& out, std::string_view name, std::string_view value) {
     }
 }
 
+/// A TRES string in the words of -G: "gres/gpu:h100:8" is "h100:8".
+std::string_view gpus_text(std::string_view tres) {
+    for (const std::string_view lead : {"gres/gpu", "gres:gpu", "gpu"}) {
+        if (tres.starts_with(lead) && tres.size() > lead.size() + 1) {
+            return tres.substr(lead.size() + 1);
+        }
+    }
+    return tres;
+}
+
 std::string_view kind_word(const policy::Note& note) {
     switch (note.kind) {
         case NoteKind::change: return to_string(note.mode);
@@ -121,7 +131,9 @@ std::string component_text(const Explained& component, const policy::Site& site)
     const auto& review = component.review;
     Table table;
     table.add({"asked", asked_text(component.request)});
-    table.add({"seen as", seen_text(review)});
+    if (!review.off) {
+        table.add({"seen as", seen_text(review)});
+    }
     table.add({"becomes", becomes_text(review)});
     if (const auto fabric = fabric_text(review, site); !fabric.empty()) {
         table.add({"fabric", fabric});
@@ -151,10 +163,10 @@ std::string asked_text(const job::JobRequest& request) {
     option(out, "-n", request.tasks);
     option(out, "--ntasks-per-node=", request.tasks_per_node);
     option(out, "-c", request.cpus_per_task);
-    option(out, "--gpus=", request.gpus_per_job);
+    option(out, "--gpus=", gpus_text(request.gpus_per_job));
     option(out, "--gres=", request.gpus_per_node);
-    option(out, "--gpus-per-socket=", request.gpus_per_socket);
-    option(out, "--gpus-per-task=", request.gpus_per_task);
+    option(out, "--gpus-per-socket=", gpus_text(request.gpus_per_socket));
+    option(out, "--gpus-per-task=", gpus_text(request.gpus_per_task));
     option(out, "--gpu-bind=", request.gpu_bind);
     option(out, "-C ", request.constraint);
     option(out, "-w ", request.node_list);

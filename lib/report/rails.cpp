@@ -124,11 +124,22 @@ std::string left_out_table(const NodeReport& report) {
     return table.empty() ? std::string{} : "\nNICs left out\n" + table.text(2, width);
 }
 
-/// A list broken after commas; longer ones are for --json to copy from.
+/// A list with blanks where a line of the table is to end, so that no other blank gets into it.
 std::string breakable(const std::string& list) {
+    constexpr std::size_t room = width - 20;  // beside the longest name
     std::string out;
+    std::size_t column = 0;
     for (const auto part : split(list, ',')) {
-        out += fmt::format("{}{}", out.empty() ? "" : ", ", part);
+        if (!out.empty()) {
+            out += ',';
+            column += part.size() + 1;
+        }
+        if (column + 1 > room) {
+            out += ' ';
+            column = 0;
+        }
+        out += part;
+        column = column == 0 ? part.size() : column;
     }
     return out;
 }

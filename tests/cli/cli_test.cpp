@@ -1,0 +1,245 @@
+// Whole commands: what they print and the status they leave.
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "command.hpp"
+#include "support/catch.hpp"
+#include "support/golden.hpp"
+#include "support/temp_dir.hpp"
+
+namespace {
+
+using namespace railhead;
+
+struct Output {
+    int status = 0;
+    std::string out, err;
+};
+
+Output railhead_run(const std::vector<std::string>& arguments) {
+    std::ostringstream out;
+    std::ostringstream err;
+    cli::Console console{out, err};
+    const int status = cli::run(arguments, console);
+    return {status, out.str(), err.str()};
+}
+
+std::string data(const std::string& name) {
+    return RAILHEAD_TEST_DATA "/" + name;
+}
+
+/// Paths of the checkout come out as DATA, so that golden files are the same everywhere.
+std::string scrubbed(std::string text) {
+    const std::string folder = RAILHEAD_TEST_DATA;
+    for (auto at = text.find(folder); at != std::string::npos; at = text.find(folder, at)) {
+        text.replace(at, folder.size(), "DATA");
+    }
+    return text;
+}
+
+std::vector<std::string> explain(const std::string& script, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments{"explain",      "--policy",
+                                       data("sites/two-leaves/railhead.toml"),
+                                       "--slurm-conf", data("sites/two-leaves/slurm.conf"),
+                                       data("sites/scripts/" + script)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+}
+
+}  // namespace
+
+TEST_CASE("explain tells what becomes of a script, and why", "[cli][golden]") {
+    struct Case {
+        std::string why, golden;
+        std::vector<std::string> arguments;
+        int status;
+    };
+    const auto c = GENERATE(values<Case>({
+        {"a gang", "pretrain.txt", explain("pretrain.sbatch"), 0},
+        {"as JSON", "pretrain.json", explain("pretrain.sbatch", {"--json"}), 0},
+        {"with further options", "pretrain-32.txt",
+         explain("pretrain.sbatch", {"--", "--gpus=32", "-n32"}), 0},
+        {"a refusal leaves status 1", "partial.txt", explain("partial.sbatch"), 1},
+        {"a heterogeneous job", "het.txt", explain("het.sbatch"), 0},
+        {"switched off", "off.txt", explain("pretrain.sbatch", {"--", "--railhead=off"}), 0},
+    }));
+    CAPTURE(c.why);
+
+    const auto output = railhead_run(c.arguments);
+
+    CAPTURE(output.err);
+    CHECK(output.status == c.status);
+    const auto text = scrubbed(output.out);
+    CHECK(text == test::golden("golden/cli/" + c.golden, text));
+    if (c.golden.ends_with(".txt")) {
+        std::istringstream lines{text};
+        for (std::string line; std::getline(lines, line);) {
+            CHECK(line.size() <= 80);
+        }
+    }
+}
+
+TEST_CASE("an error names file, line and column, and leaves status 2", "[cli][errors]") {
+    const auto broken = data("policies/bad/misspelt-key.toml");
+    const auto conf = data("sites/two-leaves/slurm.conf");
+    const auto script = data("sites/scripts/pretrain.sbatch");
+    struct Case {
+        std::string why;
+        std::vector<std::string> arguments;
+        std::string expected;
+    };
+    const auto c = GENERATE_COPY(values<Case>({
+        {"no subcommand", {}, "subcommand is required"},
+        {"unknown subcommand", {"explian"},
+         "railhead: unknown command \"explian\", did you mean \"explain\"?"},
+        {"unknown option", {"explain", "--polcy", "x", script}, "--polcy"},
+        {"no script", {"explain"}, "script is required"},
+        {"a script that is not there", {"explain", "/nowhere/x.sbatch"},
+         "railhead: cannot open \"/nowhere/x.sbatch\": No such file or directory"},
+        {"a folder", {"explain", "/"}, "railhead: \"/\" is not a regular file"},
+        {"a policy that is not there", {"explain", "--policy", "/nowhere/p.toml", script},
+         "railhead: there is no policy \"/nowhere/p.toml\""},
+        {"a broken policy", {"explain", "--policy", broken, "--slurm-conf", conf, script},
+         "misspelt-key.toml:3:1: unknown key \"wiat\", did you mean \"wait\"?"},
+        {"an XML that is not there", {"rails", "--hwloc-xml", "/nowhere/node.xml"}, "/nowhere/node.xml"},
+        {"an XML that is none", {"rails", "--hwloc-xml", script}, "railhead: "},
+    }));
+    CAPTURE(c.why);
+
+    const auto output = railhead_run(c.arguments);
+
+    CHECK(output.status == 2);
+    CHECK(output.out.empty());
+    CHECK_THAT(output.err, ContainsSubstring(c.expected));
+}
+
+TEST_CASE("every broken policy is refused with a place, and none crashes", "[cli][errors]") {
+    for (const auto& entry : std::filesystem::directory_iterator{data("policies/bad")}) {
+        CAPTURE(entry.path().filename().string());
+        const auto output =
+            railhead_run({"explain", "--policy", entry.path().string(), "--slurm-conf",
+                          data("sites/two-leaves/slurm.conf"), data("sites/scripts/pretrain.sbatch")});
+        CHECK(output.status == 2);
+        CHECK_THAT(output.err, ContainsSubstring(entry.path().string() + ":"));
+    }
+}
+
+TEST_CASE("an option that sbatch does not know is told with what was meant", "[cli]") {
+    const auto output = railhead_run(explain("typo.sbatch"));
+    CHECK_THAT(output.err, ContainsSubstring("typo.sbatch:3:"));
+    CHECK_THAT(output.err, ContainsSubstring("exclusve"));
+    CHECK_THAT(output.err, ContainsSubstring("exclusive"));
+}
+
+TEST_CASE("--version and --help are fine", "[cli]") {
+    CHECK(railhead_run({"--version"}).status == 0);
+    CHECK(railhead_run({"--version"}).out.starts_with("railhead 0."));
+    for (const std::string command : {"explain", "rails", "check"}) {
+        CHECK(railhead_run({command, "--help"}).status == 0);
+    }
+}
+
+TEST_CASE("no input of any kind crashes a command", "[cli]") {
+    test::TempDir folder;
+    std::mt19937 random{1};
+    std::string noise(20'000, '\0');
+    for (auto& c : noise) {
+        c = static_cast<char>(random());
+    }
+    const std::vector<std::string> texts{
+        "", "\n", "\xff\xfe", noise, std::string(100'000, '['), std::string(1'000'000, 'x'),
+        "#!/bin/sh\n#SBATCH " + std::string(100'000, '-') + "\n", "<topology>", "<?xml version=\"1.0\"?>",
+        "#!/bin/sh\r\n#SBATCH -N2\r\n", "SwitchName=a Switches=a\n", "NodeName=n[0-99999999]\n"};
+    const auto script = data("sites/scripts/pretrain.sbatch");
+    const auto policy = data("sites/two-leaves/railhead.toml");
+    const auto conf = data("sites/two-leaves/slurm.conf");
+    for (const auto& text : texts) {
+        const auto bad = folder.write("bad", text);
+        CAPTURE(text.substr(0, 40));
+        for (const auto& arguments : std::vector<std::vector<std::string>>{
+                 {"explain", "--policy", bad, "--slurm-conf", conf, script},
+                 {"explain", "--policy", policy, "--slurm-conf", bad, script},
+                 {"explain", "--policy", policy, "--slurm-conf", conf, "--topology", bad, script},
+                 {"explain", "--policy", policy, "--slurm-conf", conf, bad},
+                 {"check", "--policy", bad, "--slurm-conf", conf, "--plugstack", bad, "--plugin-dir", folder.path()},
+                 {"rails", "--hwloc-xml", bad}}) {
+            const auto output = railhead_run(arguments);
+            CHECK(output.status >= 0);
+            CHECK(output.status <= 2);
+            for (const char c : output.err) {
+                CHECK((c == '\n' || static_cast<unsigned char>(c) >= 0x20));
+            }
+        }
+    }
+}
+
+TEST_CASE("check finds what is wrong with a site", "[cli]") {
+    test::TempDir folder;
+    const auto site = data("sites/two-leaves/");
+    for (const std::string name : {"slurm.conf", "gres.conf", "topology.conf", "railhead.toml"}) {
+        std::filesystem::copy_file(site + name, folder.path(name));
+        ::chmod(folder.path(name).c_str(), 0644);
+    }
+    const auto check = [&](std::vector<std::string> more = {}) {
+        std::vector<std::string> arguments{"check", "--policy", folder.path("railhead.toml"),
+                                           "--slurm-conf", folder.path("slurm.conf"),
+                                           "--plugin-dir", folder.path(), "--json"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return railhead_run(arguments);
+    };
+    SECTION("policy, slurm.conf and topology in order") {
+        const auto output = check();
+        CHECK_THAT(output.out, ContainsSubstring("gang enforce, placement enforce"));
+        CHECK_THAT(output.out, ContainsSubstring("8 nodes of 8 GPUs on 2 leaves"));
+        CHECK_THAT(output.out, ContainsSubstring("2 leaf switches, 8 nodes"));
+    }
+    SECTION("a policy that others can write") {
+        ::chmod(folder.path("railhead.toml").c_str(), 0666);
+        const auto output = check();
+        CHECK(output.status == 1);
+        CHECK_THAT(output.out, ContainsSubstring("can be written by others"));
+    }
+    SECTION("a wait that slurmctld cuts") {
+        folder.write("railhead.toml", "[placement]\nwait = \"2h\"\n");
+        CHECK_THAT(check().out, ContainsSubstring("max_switch_wait cuts it to 10 min"));
+    }
+    SECTION("a topology of the wrong kind") {
+        folder.write("topology.conf", "BlockName=b1 Nodes=n[01-08]\nBlockSizes=4\n");
+        CHECK_THAT(check().out, ContainsSubstring("is for topology/block, slurm.conf says"));
+    }
+    SECTION("nodes that no leaf has") {
+        folder.write("topology.conf", "SwitchName=leaf1 Nodes=n[01-04]\n");
+        CHECK_THAT(check().out, ContainsSubstring("that the topology does not name"));
+    }
+    SECTION("the controller does not load the plugin") {
+        std::ifstream in{folder.path("slurm.conf")};
+        std::string text{std::istreambuf_iterator<char>{in}, {}};
+        text.replace(text.find("JobSubmitPlugins"), 1, "#");
+        folder.write("slurm.conf", text);
+        CHECK_THAT(check().out, ContainsSubstring("JobSubmitPlugins does not name railhead"));
+    }
+    SECTION("as JSON") {
+        CHECK_THAT(check().out, ContainsSubstring("\"schema\": \"railhead.check/1\""));
+    }
+#ifdef RAILHEAD_TEST_PLUGINS
+    SECTION("a required plugstack line and a misspelt argument") {
+        // Our own plugin stands for a stock one: it tells which Slurm is installed.
+        std::filesystem::copy_file(RAILHEAD_TEST_PLUGINS "/job_submit_railhead.so",
+                                   folder.path("select_cons_tres.so"));
+        std::filesystem::copy_file(RAILHEAD_TEST_PLUGINS "/spank_railhead.so",
+                                   folder.path("spank_railhead.so"));
+        const auto plugstack =
+            folder.write("plugstack.conf", "required spank_railhead.so topolgy=x\n");
+        const auto output = check({"--plugstack", plugstack});
+        CHECK(output.status == 1);
+        CHECK_THAT(output.out, ContainsSubstring("write \\\"optional\\\""));
+        CHECK_THAT(output.out, ContainsSubstring("topolgy"));
+        CHECK_THAT(output.out, ContainsSubstring("fits Slurm"));
+        CHECK_THAT(output.out, ContainsSubstring("job_submit_railhead.so is not in PluginDir"));
+    }
+#endif
+}

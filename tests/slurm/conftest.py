@@ -16,7 +16,7 @@ from keeper import wait_until
 from rig import Rig, slurm_version
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("RAILHEAD_BUILD") or CHECKOUT / "build" / "dev")
+BUILD = Path(os.environ.get("RAILHEAD_BUILD") or CHECKOUT / "build" / "dev").resolve()
 PLUGINS = BUILD / "plugins"
 NODE_XML = CHECKOUT / "tests" / "data" / "nodes" / "dgx-h100.xml"
 
@@ -63,7 +63,6 @@ def shared_rig(plugins):
 
 def empty(rig):
     """Ends all jobs; returns when the nodes are free for the next test."""
-    rig.run(["scancel", "--full", "--signal=KILL", f"--user={rig.user}"], user="root", check=False)
     rig.run(["scancel", f"--user={rig.user}"], user="root", check=False)
 
     def idle():

@@ -221,7 +221,16 @@ def test_cpu_bind_of_the_user_wins_and_slurms_own_choice_does_not(rig):
     assert masks() == ["1", "0"]
     assert masks("--cpu-bind=none") == ["0-1", "0-1"]
     assert masks("--cpu-bind=cores") == ["0", "1"]
+    assert masks("--cpu-bind", "threads") == ["0", "1"]
+    assert masks("--cpu-bind=mask_cpu:0x1,0x2") == ["0", "1"]
     assert masks(env={"SLURM_CPU_BIND": "none"}) == ["0-1", "0-1"]
+    assert masks(env={"SLURM_CPU_BIND": "cores"}) == ["0", "1"]
+
+
+@pytest.mark.parametrize("option", ["--hint=nomultithread", "--hint=compute_bound", "--ntasks-per-core=1", "--ntasks-per-socket=1",
+                                    "--threads-per-core=1", "--cpu-bind=verbose", "--cpu-bind=quiet"])
+def test_options_that_only_shape_the_step_do_not_count_as_cpu_bind(rig, option):
+    assert [task["mask"] for task in srun(rig, "-N1", "-n2", "--gres=gpu:8", SWAPPED, option)] == ["1", "0"]
 
 
 def test_values_of_the_user_stay(rig):

@@ -4,11 +4,12 @@ Every way to ask for GPUs is submitted twice, with Railhead off and on, and the 
 compared: nodes, tasks, what each task sees of its GPUs, and the environment of the batch script.
 """
 
+import json
 import re
 
 import pytest
 
-from conftest import ENFORCE, empty
+from conftest import BUILD, ENFORCE, empty
 from rig import slurm_version
 
 # The environment of the batch script may differ in these, and in nothing else that is listed in
@@ -126,6 +127,20 @@ def test_isolated_tasks_see_a_gpu_each_and_the_user_is_told_what_that_costs(both
     assert visible(output) == [1] * 16
     assert len(set(tasks_of(output))) == 16, "two tasks of a node share a GPU"
     assert "peer-to-peer" in told
+
+@pytest.mark.parametrize("form,alone", [(form, alone) for form, _, alone in FORMS], ids=[form for form, _, _ in FORMS])
+def test_explain_says_what_the_controller_did(both, shared_rig, form, alone):
+    script = shared_rig.work / "explained.sbatch"
+    script.write_text("#!/bin/sh\n#SBATCH --time=1\nsrun true\n")
+    result = shared_rig.run([BUILD / "cli" / "railhead", "explain", "--json", script, "--", *words(form)], user="root")
+    (component,) = json.loads(result.stdout)["components"]
+    changes, info, told = component["changes"], both[1][form][0], both[1][form][2]
+
+    assert component["nodes"] == int(info["NumNodes"])
+    assert changes.get("exclusive", False) == alone
+    assert f"{changes['switches']}@00:05:00" == info["Switches"]
+    for note in component["notes"]:
+        assert (note["text"] in told) == (note["kind"] != "left"), note
 
 
 @pytest.mark.parametrize("form", UNTOUCHED)

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +18,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
+#include "job/hostlist.hpp"
 #include "plugin_file.hpp"
 #include "policy/check.hpp"
 #include "policy/load.hpp"
@@ -171,37 +172,92 @@ void check_plugstack(const std::string& file, const std::vector<std::string>& pl
     }
 }
 
-/// When slurmctld last read its configuration, from "Configuration data as of 2026-01-31T10:00:00".
-std::optional<std::time_t> controller_time() {
-    const auto text = output_of({"scontrol", "show", "config"}, std::chrono::seconds{5});
-    constexpr std::string_view lead = "Configuration data as of ";
-    const auto at = text ? text->find(lead) : std::string::npos;
-    if (at == std::string::npos) {
+/// The value of KEY in a line of scontrol's "KEY=VALUE KEY=VALUE"; empty when it is not there.
+std::string_view value_in(std::string_view line, std::string_view key) {
+    for (const auto word : split_words(line)) {
+        if (word.size() > key.size() && word.starts_with(key) && word[key.size()] == '=') {
+            return word.substr(key.size() + 1);
+        }
+    }
+    return {};
+}
+
+/// Node sets by name, as slurmctld has them: partitions, or leaves.
+using NodeSets = std::map<std::string, std::vector<std::string>>;
+
+/// Reads the lines of `scontrol show …` that have both keys; nothing when slurmctld does not answer.
+std::optional<NodeSets> ask_controller(const std::vector<std::string>& command,
+                                       std::string_view name_key, std::string_view line_part) {
+    const auto text = output_of(command, std::chrono::seconds{5});
+    if (!text) {
         return std::nullopt;
     }
-    std::tm time{};
-    if (::strptime(text->c_str() + at + lead.size(), "%Y-%m-%dT%H:%M:%S", &time) == nullptr) {
-        return std::nullopt;
+    NodeSets sets;
+    for (const auto line : split(*text, '\n')) {
+        const auto name = value_in(line, name_key);
+        auto nodes = job::expand_hostlist(value_in(line, "Nodes"));
+        if (!name.empty() && nodes && line.find(line_part) != std::string_view::npos) {
+            std::ranges::sort(*nodes);
+            sets.emplace(name, std::move(*nodes));
+        }
     }
-    time.tm_isdst = -1;
-    return std::mktime(&time);
+    return sets;
+}
+
+NodeSets partitions_of(const fabric::Cluster& cluster) {
+    NodeSets sets;
+    for (const auto& partition : cluster.partitions) {
+        auto& names = sets[partition.name];
+        for (const auto node : partition.nodes) {
+            names.push_back(cluster.nodes[node].name);
+        }
+        std::ranges::sort(names);
+    }
+    return sets;
+}
+
+NodeSets leaves_of(const policy::Site& site) {
+    NodeSets sets;
+    const auto leaves = site.fabric.leaves();
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+        auto& names = sets[std::string{site.fabric.leaf_name(i)}];
+        for (const auto node : leaves[i]) {
+            // slurmctld leaves out what it does not know.
+            if (site.cluster.find_node(site.fabric.nodes[node])) {
+                names.push_back(site.fabric.nodes[node]);
+            }
+        }
+        std::ranges::sort(names);
+    }
+    return sets;
 }
 
 /// Railhead reads slurm.conf and the topology by itself, so until a reconfigure it can know a
-/// cluster that slurmctld does not know yet.
+/// cluster that slurmctld does not know yet.  Slurm tells no time of its last reconfigure: the
+/// contents are compared.
 void check_controller(const policy::Loaded& loaded, Findings& findings) {
-    const auto read = loaded.site ? controller_time() : std::nullopt;
-    if (!read) {
+    if (!loaded.site) {
         return;
     }
-    for (const auto& [path, stamp] : loaded.sources) {
-        const auto changed = stamp.mtime_ns / 1'000'000'000;
-        if (path != loaded.policy_path && changed > *read) {
+    const auto compare = [&](const std::string& path, const std::optional<NodeSets>& theirs,
+                             const NodeSets& ours) {
+        if (theirs && *theirs != ours) {
             findings.push_back({"controller", Level::warning,
-                                fmt::format("{} is newer than the controller's configuration: "
+                                fmt::format("{} is newer than what slurmctld has in force: "
                                             "scontrol reconfigure",
                                             path)});
         }
+    };
+    const auto partitions =
+        ask_controller({"scontrol", "-o", "show", "partition"}, "PartitionName", "");
+    compare(loaded.slurm_conf_path, partitions, partitions_of(loaded.site->cluster));
+    const auto kind = loaded.site->fabric.kind;
+    if (partitions && kind != fabric::Kind::none) {
+        const bool block = kind == fabric::Kind::block;
+        compare(loaded.topology_path,
+                ask_controller({"scontrol", "-o", "show", "topology"},
+                               block ? "BlockName" : "SwitchName", block ? "" : "Level=0"),
+                leaves_of(*loaded.site));
     }
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,6 +26,11 @@ namespace {
 
 using namespace railhead;
 using job_submit::SiteCache;
+
+/// The first exception of a thread has glibc allocate the run-time's thread-local block, and glibc
+/// aborts when there is no memory for it.  So it is touched while the plugin is loaded, not when
+/// the exception is std::bad_alloc.
+[[maybe_unused]] const int exceptions_are_ready = std::uncaught_exceptions();
 
 void report(const char* where, const char* what) noexcept {
     slurm_error("job_submit/railhead: %s: %s", where, what);

@@ -11,9 +11,6 @@ namespace railhead::policy {
 
 namespace {
 
-/// Slurm's own default of SchedulerParameters=max_switch_wait, in seconds.
-constexpr std::uint32_t default_max_switch_wait = 300;
-
 class Checker {
    public:
     explicit Checker(const Loaded& loaded) : loaded_{loaded} {}
@@ -126,9 +123,9 @@ class Checker {
         if (loaded_.site->fabric.kind != fabric::Kind::tree) {
             return;
         }
-        const auto said = fabric::find_parameter(cluster.scheduler_parameters, "max_switch_wait");
-        const auto most =
-            said ? parse_number<std::uint32_t>(*said).value_or(0) : default_max_switch_wait;
+        const auto most = loaded_.site->max_switch_wait_s;
+        const bool said =
+            fabric::find_parameter(cluster.scheduler_parameters, "max_switch_wait").has_value();
         std::uint32_t longest = 0;
         for (const auto& partition : loaded_.site->partitions) {
             longest = std::max(longest, partition.settings.placement.wait_s);

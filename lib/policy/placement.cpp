@@ -62,10 +62,11 @@ void write_switches(Work& work, std::uint32_t least) {
         return;
     }
     const bool enforce = settings.mode == Mode::enforce;
+    const auto wait_s = std::min(settings.wait_s, work.site.max_switch_wait_s);  // what Slurm keeps
     work.say(rule, NoteKind::change,
              fmt::format("{} fit {} {}: {} up to {} for {}", count_of(work.nodes, "node"), least,
                          leaf_word(work.site, least), enforce ? "waits" : "would wait",
-                         duration_text(settings.wait_s), least == 1 ? "it" : "them"),
+                         duration_text(wait_s), least == 1 ? "it" : "them"),
              settings.mode);
     if (enforce) {
         work.out.changes.switches = least;

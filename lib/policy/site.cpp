@@ -180,6 +180,9 @@ Site compile(Policy policy, fabric::Cluster cluster, fabric::Fabric fabric) {
     site.cluster = std::move(cluster);
     site.fabric = std::move(fabric);
     site.limits_enforced = enforces_limits(site.cluster.accounting_enforce);
+    if (const auto most = fabric::find_parameter(site.cluster.scheduler_parameters, "max_switch_wait")) {
+        site.max_switch_wait_s = parse_number<std::uint32_t>(*most).value_or(0);
+    }
     map_leaves(site);
     map_networks(site);
     warn_of_unknown_partitions(site);

@@ -52,6 +52,7 @@ struct Site {
     std::uint32_t networks = 0;
     std::vector<PartitionSite> partitions;
     std::vector<Error> warnings;         ///< what could not be used, and is then left to stock Slurm
+    std::uint32_t max_switch_wait_s = 300;  ///< SchedulerParameters=max_switch_wait, 300 s by default
     bool limits_enforced = false;        ///< AccountingStorageEnforce has limits, qos or safe
 
     static constexpr std::uint32_t no_leaf = UINT32_MAX;

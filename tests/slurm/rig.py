@@ -100,6 +100,12 @@ def stock_plugin_dir():
     raise RigError("find Slurm's plugins: no auth_munge.so below /usr/lib")
 
 
+def closed_to_others(folder):
+    """The first folder on the way into `folder` that a plain user cannot enter; None if he gets there."""
+    way = [*reversed(folder.parents), folder]
+    return next((part for part in way if not part.stat().st_mode & 0o001), None)
+
+
 def tree(leaves, names):
     """topology.conf: the nodes dealt to `leaves` switches in equal runs, one spine above."""
     size = -(-len(names) // leaves)
@@ -226,9 +232,10 @@ class Rig:
         self._keep("adopt", step=f"make the user {self.user}", folder=str(made), cgroups=cgroups, user=self.user)
 
         made.chmod(0o755)
-        for parent in made.parents:
-            if not parent.stat().st_mode & 0o001:
-                raise RigError(f"make the cluster's folder: {self.user} cannot enter {parent}")
+        if barrier := closed_to_others(made):
+            raise RigError(f"make the cluster's folder: {self.user} cannot enter {barrier}")
+        if self.plugins and closed_to_others(self.plugins):  # a checkout in root's home
+            self.plugins = Path(shutil.copytree(self.plugins, made / "plugins"))
         for folder in (self.etc, self.logs, self.work, made / "state", made / "spool", made / "munge"):
             folder.mkdir()
         account = pwd.getpwnam(self.user)

@@ -198,6 +198,14 @@ def test_a_folder_that_the_plain_user_cannot_enter_is_refused(tmp_path):
         Rig(1, folder=tmp_path / "below").start()
 
 
+def test_plugins_in_a_private_checkout_are_found_by_the_plain_user(tmp_path):
+    tmp_path.chmod(0o700)
+    (tmp_path / "plugins").mkdir()
+
+    with Rig(1, plugins=tmp_path / "plugins") as rig:
+        assert rig.run(["srun", "id", "-un"]).stdout == f"{rig.user}\n"
+
+
 def test_two_clusters_at_once_do_not_meet():
     with Rig(2) as one, Rig(3) as two:
         assert len(one.run(["sinfo", "-h", "-N"]).stdout.splitlines()) == 2

@@ -335,6 +335,16 @@ TEST_CASE("the user's own --switches is kept unless the policy overrides", "[rev
     }
 }
 
+TEST_CASE("the note tells the wait in force, which Slurm caps", "[review]") {
+    auto cluster = test::make_cluster({});
+    cluster.scheduler_parameters = "bf_interval=5,max_switch_wait=120";
+    const auto site =
+        policy::compile(*policy::parse_policy(enforce, "p"), cluster, test::make_fabric({}));
+    const auto review = reviewed(request_of({"gpu:16", "", "", 16, {}, {}, {}}), site);
+    CHECK(has_note(review, NoteKind::change, "waits up to 2 min"));
+    CHECK(review.changes.switch_wait_s == 300U);
+}
+
 TEST_CASE("the least leaves are those that the job may use", "[review]") {
     test::ClusterShape shape;
     shape.nodes = 16;

@@ -1,0 +1,68 @@
+"""railhead check against a real controller and the machine's own Slurm."""
+
+import json
+import shutil
+
+import pytest
+
+from conftest import BUILD
+
+
+def check(rig, *options):
+    result = rig.run([BUILD / "cli" / "railhead", "check", "--json", *options], user="root", check=False)
+    return result.returncode, json.loads(result.stdout)["findings"]
+
+
+def texts(findings, level):
+    return [finding["text"] for finding in findings if finding["level"] == level]
+
+
+def test_a_site_in_order_has_no_findings(cluster):
+    status, findings = check(cluster)
+    assert status == 0, [finding for finding in findings if finding["level"] != "ok"]
+    assert sum(f"fits Slurm {cluster.release}" in text for text in texts(findings, "ok")) == 2
+
+
+@pytest.mark.parametrize("name,old,new", [
+    ("topology.conf", "SwitchName=leaf1 Nodes=n01\nSwitchName=leaf2 Nodes=n02", "SwitchName=leaf1 Nodes=n02\nSwitchName=leaf2 Nodes=n01"),
+    ("slurm.conf", "PartitionName=main Nodes=ALL", "PartitionName=main Nodes=n01"),
+])
+def test_a_file_newer_than_the_controller_is_told_until_it_reconfigures(make_rig, name, old, new):
+    rig = make_rig(2, leaves=2)
+    assert check(rig)[0] == 0
+    path = rig.etc / name
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+
+    status, findings = check(rig)
+    assert status == 1
+    assert texts(findings, "warning") == [f"{path} is newer than what slurmctld has in force: scontrol reconfigure"]
+
+    rig.reconfigure()
+    assert check(rig)[0] == 0
+
+
+def test_a_plugin_for_another_slurm_is_told(cluster, tmp_path):
+    for name in ("job_submit_railhead.so", "spank_railhead.so"):
+        shutil.copy(BUILD / "plugins" / name, tmp_path)
+    # A stock plugin of another release: ours with another number where plugin_version stands.
+    ours = (BUILD / "plugins" / "job_submit_railhead.so").read_bytes()
+    major, minor, micro = cluster.version
+    number = bytes([micro, minor, major, 0])
+    (tmp_path / "select_cons_tres.so").write_bytes(ours.replace(number, bytes([micro + 1, minor, major, 0])))
+
+    status, findings = check(cluster, "--plugin-dir", tmp_path)
+    assert status == 1
+    errors = texts(findings, "error")
+    assert any(f"was built for Slurm {cluster.release}" in text for text in errors), findings
+    # A SPANK plugin may differ in the last part, a job_submit plugin may not.
+    assert len(errors) == 1, errors
+
+
+def test_a_misspelt_plugstack_argument_is_told(cluster, tmp_path):
+    plugstack = tmp_path / "plugstack.conf"
+    plugstack.write_text(f"required {BUILD}/plugins/spank_railhead.so topolgy=/x\n")
+    status, findings = check(cluster, "--plugstack", plugstack)
+    assert status == 1
+    assert any("topolgy" in text for text in texts(findings, "error"))
+    assert any('write "optional"' in text for text in texts(findings, "warning"))

@@ -327,7 +327,7 @@ void add_check(CLI::App& app, Console& console) {
     auto* command = app.add_subcommand(
         "check", "Whether the policy, the topology and the installed plugins are in order");
     command->add_option("--policy", options->places.policy, "Policy (default: railhead.toml beside slurm.conf)");
-    command->add_option("--slurm-conf", options->places.slurm_conf, "slurm.conf of the cluster");
+    command->add_option("--slurm-conf", options->places.slurm_conf_said, "slurm.conf of the cluster");
     command->add_option("--topology", options->places.topology, "topology.conf (default: beside slurm.conf)");
     command->add_option("--plugin-dir", options->plugin_dir, "Slurm's PluginDir (default: as slurm.conf says)");
     command->add_option("--plugstack", options->plugstack, "plugstack.conf (default: beside slurm.conf)");

@@ -20,7 +20,7 @@ struct Options {
 };
 
 std::optional<std::string> own_variable(std::string_view name) {
-    const char* value = std::getenv(std::string{name}.c_str());
+    const char* value = std::getenv(std::string{name}.c_str());  // NOLINT(concurrency-mt-unsafe)
     return value == nullptr ? std::nullopt : std::optional<std::string>{value};
 }
 

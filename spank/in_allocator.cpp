@@ -8,11 +8,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "affinity/cpu_bind.hpp"
+#include "base/file.hpp"
 #include "options.hpp"
 #include "rails/nccl_conf.hpp"
 #include "rails/plugin_arguments.hpp"
 
 namespace railhead::spank {
+
+// srun, sbatch and salloc call us before they start threads.
+// NOLINTBEGIN(concurrency-mt-unsafe)
 
 namespace {
 
@@ -47,19 +52,32 @@ std::string own_nccl_conf() {
 /// NCCL reads this file on every rank, so what it sets is the user's word.
 void note_own_nccl_conf() {
     constexpr std::array ours{"NCCL_IB_HCA", "UCX_NET_DEVICES"};
+    ::unsetenv("RAILHEAD_NCCL_CONF");  // of a step around this one
     auto names = rails::read_nccl_conf(own_nccl_conf());
     if (!names) {
         return;  // NCCL cannot read it either
     }
     std::erase_if(*names, [&](const auto& name) { return std::ranges::count(ours, name) == 0; });
-    if (names->empty()) {
-        ::unsetenv("RAILHEAD_NCCL_CONF");
-    } else {
+    if (!names->empty()) {
         ::setenv("RAILHEAD_NCCL_CONF", fmt::format("{}", fmt::join(*names, ",")).c_str(), 1);
     }
 }
 
+/// What reaches the nodes does not tell --cpu-bind=threads from what follows of --hint; only here
+/// they are still apart.
+void note_cpu_bind() {
+    const auto line = read_file("/proc/self/cmdline");
+    const bool by_option = line && affinity::command_binds_tasks(*line);
+    if (by_option || affinity::binds_tasks(own_variable("SLURM_CPU_BIND").value_or(""))) {
+        ::setenv("RAILHEAD_CPU_BIND", "user", 1);
+    } else {
+        ::unsetenv("RAILHEAD_CPU_BIND");
+    }
+}
+
 }  // namespace
+
+// NOLINTEND(concurrency-mt-unsafe)
 
 void check_arguments(const std::vector<std::string>& arguments) {
     const auto parsed = rails::parse_plugin_arguments(arguments);
@@ -74,6 +92,7 @@ void send_choice(const Session& session) {
     }
     copy_variables(session);
     note_own_nccl_conf();
+    note_cpu_bind();
 }
 
 }  // namespace railhead::spank

@@ -1,8 +1,9 @@
 // In srun, sbatch and salloc: as the user, on a login node or in the job.
 //
 // Nothing is decided about hardware here.  What is wrong is refused while the person is looking,
-// and what only this side can know is sent along: RAILHEAD_* to slurmctld's plugin, and what the
-// user's own NCCL file sets to the nodes, so that no node reads a home directory at launch.
+// and what only this side can know is sent along: RAILHEAD_* to slurmctld's plugin; to the nodes,
+// what the user's own NCCL file sets, so that no node reads a home directory at launch, and
+// whether the user bound the tasks.
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@ namespace railhead::spank {
 void check_arguments(const std::vector<std::string>& arguments);
 
 /// After the options are read: checks the variables as check_arguments() does, copies them to the
-/// job's SPANK environment, and notes the variables of the user's NCCL file.
+/// job's SPANK environment, and notes the rest in RAILHEAD_NCCL_CONF and RAILHEAD_CPU_BIND.
 void send_choice(const Session& session);
 
 }  // namespace railhead::spank

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "affinity/binding.hpp"
+#include "affinity/cpu_bind.hpp"
 #include "affinity/cpu_mask.hpp"
 #include "affinity/gpu_map.hpp"
 #include "affinity/task_gpus.hpp"
@@ -76,6 +77,14 @@ Result<Choice> choice_of(const Session& session) {
         auto value = session.variable(name);
         return value ? value : session.variable("SLURM_SPANK_" + std::string{name});
     });
+}
+
+/// Whether the user bound the tasks.  srun has noted it where the job gets its environment; else
+/// Slurm's own variables tell, which are still srun's before the tasks are forked.
+bool user_binds(const Session& session) {
+    return session.variable("RAILHEAD_CPU_BIND") ||
+           affinity::variables_bind_tasks(session.variable("SLURM_CPU_BIND_TYPE").value_or(""),
+                                          session.variable("SLURM_CPU_BIND_LIST").value_or(""));
 }
 
 /// Variables of /etc/nccl.conf here, and of the user's file as srun or sbatch saw it.
@@ -278,8 +287,7 @@ void prepare(const Session& session) {
     auto step = std::make_unique<Step>();
     step->kind = session.kind();
     step->tasks.tasks = session.number(S_JOB_LOCAL_TASK_COUNT).value_or(1);
-    // srun sets this only when the user bound tasks; what Slurm chooses by itself comes later.
-    step->user_binds = session.variable("SLURM_CPU_BIND_TYPE").has_value();
+    step->user_binds = user_binds(session);
     const auto choice = choice_of(session);
     if (!choice) {
         step->trouble = to_string(choice.error());

@@ -113,9 +113,12 @@ Result<Choice> choose(const rails::PluginArguments& arguments, const Lookup& loo
         }
     }
     Choice choice;
-    choice.railhead = switches[0].value_or(true);
-    choice.rail = choice.railhead && switches[1].value_or(arguments.rail);
-    choice.gpu_affinity = choice.railhead && switches[2].value_or(arguments.gpu_affinity);
+    choice.railhead = !arguments.user_off || switches[0].value_or(true);
+    choice.rail = choice.railhead &&
+                  (arguments.user_off ? switches[1].value_or(arguments.rail) : arguments.rail);
+    choice.gpu_affinity =
+        choice.railhead && (arguments.user_off ? switches[2].value_or(arguments.gpu_affinity)
+                                               : arguments.gpu_affinity);
     return choice;
 }
 

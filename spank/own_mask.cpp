@@ -3,8 +3,9 @@
 #include <sched.h>
 
 #include <cerrno>
-#include <cstring>
 #include <memory>
+#include <new>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -34,8 +35,8 @@ struct Mask {
 Result<CpuSet> read_own_mask() {
     const Mask mask;
     if (::sched_getaffinity(0, mask.bytes, mask.set.get()) != 0) {
-        return fail(Errc::unavailable,
-                    fmt::format("cannot read the task's CPU mask: {}", std::strerror(errno)));
+        return fail(Errc::unavailable, fmt::format("cannot read the task's CPU mask: {}",
+                                                   std::generic_category().message(errno)));
     }
     CpuSet cpus;
     for (unsigned cpu = 0; cpu < Mask::cpus; ++cpu) {
@@ -53,7 +54,7 @@ Result<void> write_own_mask(const CpuSet& cpus) {
     }
     if (::sched_setaffinity(0, mask.bytes, mask.set.get()) != 0) {
         return fail(Errc::unavailable, fmt::format("cannot bind to CPUs {}: {}", to_string(cpus),
-                                                   std::strerror(errno)));
+                                                   std::generic_category().message(errno)));
     }
     return {};
 }

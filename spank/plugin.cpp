@@ -40,11 +40,7 @@ int entry(const char* where, Body&& body) {
 }
 
 std::vector<std::string> words(int count, char** values) {
-    std::vector<std::string> result;
-    for (int i = 0; i < count; ++i) {
-        result.emplace_back(values[i]);
-    }
-    return result;
+    return {values, values + count};
 }
 
 /// srun, or sbatch and salloc

@@ -15,7 +15,9 @@ std::uint32_t NodeFacts::gpu_total() const {
 }
 
 std::optional<std::uint32_t> Cluster::find_node(std::string_view wanted) const {
-    const auto name_of = [this](std::uint32_t index) { return std::string_view{nodes[index].name}; };
+    const auto name_of = [this](std::uint32_t index) {
+        return std::string_view{nodes[index].name};
+    };
     const auto at = std::ranges::lower_bound(by_name, wanted, {}, name_of);
     if (at == by_name.end() || name_of(*at) != wanted) {
         return std::nullopt;

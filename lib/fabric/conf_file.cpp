@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::string_view blanks = " \t\r\n\v\f";
 
-bool is_blank(char c) { return blanks.find(c) != std::string_view::npos; }
+bool is_blank(char c) {
+    return blanks.find(c) != std::string_view::npos;
+}
 
 bool is_key_char(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -36,7 +38,8 @@ std::size_t skip_key(std::string_view text, std::size_t at) {
 std::size_t find_equals(std::string_view text, std::size_t at) {
     const auto key_end = skip_key(text, at);
     auto equals = skip_blanks(text, key_end);
-    if (equals < text.size() && std::string_view{"+-*/"}.find(text[equals]) != std::string_view::npos) {
+    if (equals < text.size() &&
+        std::string_view{"+-*/"}.find(text[equals]) != std::string_view::npos) {
         ++equals;
     }
     const bool found = key_end > at && equals < text.size() && text[equals] == '=';
@@ -104,7 +107,9 @@ void ConfReader::read_logical_line() {
     }
 }
 
-Position ConfReader::where(const ConfItem& item) const { return {file_, item.line, item.column}; }
+Position ConfReader::where(const ConfItem& item) const {
+    return {file_, item.line, item.column};
+}
 
 /// An item, empty as yet, that begins at `offset` of logical_.
 ConfItem ConfReader::item_at(std::size_t offset) const {
@@ -136,7 +141,8 @@ ConfItem ConfReader::take_item(std::size_t& at) const {
     }
     const auto quote = start < line.size() && line[start] == '"' ? line.find('"', start + 1)
                                                                  : std::string_view::npos;
-    if (quote != std::string_view::npos && (quote + 1 == line.size() || is_blank(line[quote + 1]))) {
+    if (quote != std::string_view::npos &&
+        (quote + 1 == line.size() || is_blank(line[quote + 1]))) {
         item.value = line.substr(start + 1, quote - start - 1);
         at = quote + 1;
         return item;
@@ -150,7 +156,8 @@ bool ConfReader::next(std::vector<ConfItem>& items) {
     items.clear();
     while (items.empty() && !rest_.empty()) {
         read_logical_line();
-        for (auto at = skip_blanks(logical_, 0); at < logical_.size(); at = skip_blanks(logical_, at)) {
+        for (auto at = skip_blanks(logical_, 0); at < logical_.size();
+             at = skip_blanks(logical_, at)) {
             items.push_back(take_item(at));
         }
     }

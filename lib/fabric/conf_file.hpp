@@ -26,7 +26,7 @@ struct ConfItem {
 
 /// Cuts a file into lines and lines into items.
 class ConfReader {
-   public:
+ public:
     ConfReader(std::string_view text, std::string file);
 
     /// Reads the next line that holds anything; false at the end.  The items point into the
@@ -36,7 +36,7 @@ class ConfReader {
     /// Where an item stands, for an error.
     [[nodiscard]] Position where(const ConfItem& item) const;
 
-   private:
+ private:
     /// Where a part of logical_ was written.
     struct Segment {
         std::size_t offset;

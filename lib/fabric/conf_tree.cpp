@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <ranges>
 
 #include <fmt/format.h>
 
@@ -17,9 +16,8 @@ constexpr unsigned max_files = 1000;
 
 std::string lower(std::string_view text) {
     std::string out{text};
-    std::ranges::transform(out, out.begin(), [](unsigned char c) {
-        return static_cast<char>(std::tolower(c));
-    });
+    std::ranges::transform(out, out.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return out;
 }
 
@@ -115,7 +113,8 @@ void Settings::add(const ConfReader& reader, const std::vector<ConfItem>& items,
                                 reader.where(item)});
         }
         const auto key = lower(item.key);
-        const auto known = std::ranges::find(values_, key, &std::pair<std::string, std::string>::first);
+        const auto known =
+            std::ranges::find(values_, key, &std::pair<std::string, std::string>::first);
         if (known != values_.end()) {
             known->second = item.value;
         } else {

@@ -18,20 +18,23 @@ namespace railhead::fabric {
 
 /// Reads a file and, where it says Include, others, as one.
 class ConfTree {
-   public:
+ public:
     using OnLine = std::function<Result<>(const ConfReader&, const std::vector<ConfItem>&)>;
 
     /// `folder`: what relative Include paths start from.  `cluster_name` is read when an Include
     /// has "%c" and may change until then.
     ConfTree(const ReadFile& read, std::string folder, const std::string& cluster_name,
              std::vector<Error>& warnings)
-        : read_{read}, folder_{std::move(folder)}, cluster_name_{cluster_name}, warnings_{warnings} {}
+        : read_{read},
+          folder_{std::move(folder)},
+          cluster_name_{cluster_name},
+          warnings_{warnings} {}
 
     /// Calls `on_line` for every line of `path` and of what it includes; fails as that does, or
     /// when `path` itself cannot be read.
     Result<> read(const std::string& path, const OnLine& on_line);
 
-   private:
+ private:
     Result<> read_text(std::string_view text, const std::string& path, const OnLine& on_line);
     Result<> include(const ConfReader& reader, const std::vector<ConfItem>& items,
                      const OnLine& on_line);
@@ -47,7 +50,7 @@ class ConfTree {
 
 /// The keys of a line, in any case, and their values.  Later ones win.
 class Settings {
-   public:
+ public:
     /// Takes the items of a line; words without "=" and ambiguous ones become warnings.
     void add(const ConfReader& reader, const std::vector<ConfItem>& items,
              std::vector<Error>& warnings);
@@ -55,7 +58,7 @@ class Settings {
     [[nodiscard]] std::string_view find(std::string_view key) const;
     [[nodiscard]] const Position& where() const { return where_; }
 
-   private:
+ private:
     std::vector<std::pair<std::string, std::string>> values_;
     Position where_;
 };

@@ -6,7 +6,9 @@ namespace railhead::fabric {
 
 namespace {
 
-bool is_leaf(const Switch& s) { return s.level == 0 && !s.nodes.empty(); }
+bool is_leaf(const Switch& s) {
+    return s.level == 0 && !s.nodes.empty();
+}
 
 }  // namespace
 

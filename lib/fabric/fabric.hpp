@@ -31,9 +31,9 @@ struct Block {
 
 struct Fabric {
     Kind kind = Kind::none;
-    std::vector<std::string> nodes;           ///< every node named, in the order of the file
-    std::vector<Switch> switches;             ///< tree
-    std::vector<Block> blocks;                ///< block
+    std::vector<std::string> nodes;  ///< every node named, in the order of the file
+    std::vector<Switch> switches;    ///< tree
+    std::vector<Block> blocks;       ///< block
     /// BlockSizes, ascending; the first is the base block.  Where the file has none: what Slurm
     /// takes instead, the size of the first block with nodes and 2, 4, 8 and 16 times that.
     std::vector<std::uint32_t> block_sizes;

@@ -172,11 +172,10 @@ void apply(const GresConf& conf, Cluster& cluster) {
     for (const auto& [message, nodes] : complaints) {
         constexpr std::size_t shown = 100;
         const auto list = job::compress_hostlist(nodes);
-        cluster.warnings.push_back(
-            {Errc::bad_input,
-             fmt::format("{}{}: {}", printable(list.substr(0, shown)), list.size() > shown ? "…" : "",
-                         message),
-             {}});
+        cluster.warnings.push_back({Errc::bad_input,
+                                    fmt::format("{}{}: {}", printable(list.substr(0, shown)),
+                                                list.size() > shown ? "…" : "", message),
+                                    {}});
     }
 }
 

@@ -20,7 +20,7 @@ struct GresLine {
     std::string type;                ///< empty: untyped
     /// Count=, else the devices of File=, else 1; 0 when the line leaves it to AutoDetect.
     std::uint64_t count = 0;
-    std::string cores;               ///< Cores= or CPUs=, as written
+    std::string cores;  ///< Cores= or CPUs=, as written
     Position where;
 };
 

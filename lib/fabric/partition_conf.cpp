@@ -25,13 +25,12 @@ bool is_yes(std::string_view text) {
 
 void sort_unique(Indices& indices) {
     std::ranges::sort(indices);
-    const auto repeated = std::ranges::unique(indices);
-    indices.erase(repeated.begin(), repeated.end());
+    indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
 }
 
 /// Where a partition's values come from: its own line, the DEFAULT lines before it, the cluster.
 class Source {
-   public:
+ public:
     Source(const Settings& own, const Settings& defaults, std::vector<Error>& warnings)
         : own_{own}, defaults_{defaults}, warnings_{warnings} {}
 
@@ -69,7 +68,7 @@ class Source {
         warnings_.push_back({Errc::bad_input, std::move(message), own_.where()});
     }
 
-   private:
+ private:
     const Settings& own_;
     const Settings& defaults_;
     std::vector<Error>& warnings_;
@@ -102,7 +101,8 @@ void set_amounts(Partition& partition, const Source& source) {
         partition.def_mem_per_gpu_mb = per_gpu("DefMemPerGPU");
     }
     if (const auto cpus = per_gpu("DefCPUPerGPU"); cpus && !partition.def_cpus_per_gpu) {
-        partition.def_cpus_per_gpu = static_cast<std::uint32_t>(std::min<std::uint64_t>(*cpus, 65535));
+        partition.def_cpus_per_gpu =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(*cpus, 65535));
     }
 }
 
@@ -113,9 +113,8 @@ std::string sharing_of(const Source& source) {
     }
     const auto written = source.find("OverSubscribe");
     std::string text{written.empty() ? source.find("Shared") : written};
-    std::ranges::transform(text, text.begin(), [](unsigned char c) {
-        return static_cast<char>(std::toupper(c));
-    });
+    std::ranges::transform(text, text.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
     return text;
 }
 

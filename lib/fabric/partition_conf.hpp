@@ -14,7 +14,7 @@
 namespace railhead::fabric {
 
 class PartitionLines {
-   public:
+ public:
     /// Takes a line that begins with PartitionName= or NodeSet=.
     void add(const ConfReader& reader, const std::vector<ConfItem>& items,
              std::vector<Error>& warnings);
@@ -23,7 +23,7 @@ class PartitionLines {
     /// cluster-wide defaults.  Fails on a node list that cannot be read.
     Result<> make(const Settings& globals, Cluster& cluster) const;
 
-   private:
+ private:
     Settings defaults_;
     std::vector<std::pair<Settings, Settings>> partitions_;  ///< own, and the defaults at its place
     std::vector<Settings> node_sets_;

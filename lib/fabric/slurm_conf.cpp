@@ -36,13 +36,13 @@ constexpr std::pair<std::string_view, std::string Cluster::*> texts[] = {
 };
 
 class Reader {
-   public:
+ public:
     Reader(const std::string& path, const ReadFile& read)
         : path_{path}, tree_{read, folder_of(path), cluster_.name, cluster_.warnings} {}
 
     Result<Cluster> run();
 
-   private:
+ private:
     Result<> on_line(const ConfReader& reader, const std::vector<ConfItem>& items);
     Result<> add_nodes(const ConfItem& names, const Settings& own, const ConfReader& reader);
     NodeFacts node_of(const Settings& own);
@@ -202,7 +202,9 @@ void Reader::index_nodes() {
     for (std::uint32_t i = 0; i < index.size(); ++i) {
         index[i] = i;
     }
-    const auto name_of = [this](std::uint32_t i) { return std::string_view{cluster_.nodes[i].name}; };
+    const auto name_of = [this](std::uint32_t i) {
+        return std::string_view{cluster_.nodes[i].name};
+    };
     std::ranges::stable_sort(index, {}, name_of);
     const auto repeated = std::ranges::adjacent_find(index, {}, name_of);
     if (repeated != index.end()) {

@@ -12,7 +12,7 @@ namespace railhead::fabric {
 
 /// The least spans of one set of leaves.  Made once, when the policy loads; asked at every review.
 class SpanTable {
-   public:
+ public:
     SpanTable() = default;
     /// `sizes`: how many usable nodes each leaf has, in any order; empty leaves do not count.
     explicit SpanTable(std::span<const std::uint32_t> sizes);
@@ -23,7 +23,7 @@ class SpanTable {
     /// The nodes of all leaves together.
     [[nodiscard]] std::uint64_t capacity() const { return held_.empty() ? 0 : held_.back(); }
 
-   private:
+ private:
     std::vector<std::uint64_t> held_;  ///< held_[i]: nodes of the i + 1 largest leaves
 };
 

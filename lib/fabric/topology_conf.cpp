@@ -42,13 +42,13 @@ struct Line {
 };
 
 class Builder {
-   public:
+ public:
     Builder(std::string_view text, const std::string& file, std::vector<Error>& warnings)
         : reader_{text, file}, file_{file}, warnings_{warnings} {}
 
     Result<Fabric> build();
 
-   private:
+ private:
     Result<> read(const std::vector<ConfItem>& items);
     Result<Line> sort_items(const std::vector<ConfItem>& items);
     Result<> check(const ConfItem& item);
@@ -147,8 +147,7 @@ Result<std::vector<std::uint32_t>> Builder::add_nodes(const ConfItem& item) {
         indices.push_back(at->second);
     }
     std::ranges::sort(indices);
-    const auto repeated = std::ranges::unique(indices);
-    indices.erase(repeated.begin(), repeated.end());
+    indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
     return indices;
 }
 
@@ -235,8 +234,9 @@ Result<> Builder::add_sizes(const ConfItem& item) {
         const auto base = fabric_.block_sizes.empty() ? size.value_or(0) : fabric_.block_sizes[0];
         if (!size || *size == 0 || *size % base != 0 || !std::has_single_bit(*size / base) ||
             *size / base > max_doubling) {
-            return fail_at(item, fmt::format("BlockSizes: {} is not the first size times 1, 2, 4, …",
-                                             shown(part)));
+            return fail_at(
+                item,
+                fmt::format("BlockSizes: {} is not the first size times 1, 2, 4, …", shown(part)));
         }
         fabric_.block_sizes.push_back(*size);
     }
@@ -270,8 +270,8 @@ Result<> Builder::read(const std::vector<ConfItem>& items) {
 
 /// Without BlockSizes, Slurm takes the first block's size as the base and allows 2 to 16 of them.
 void Builder::set_default_sizes() {
-    const auto first = std::ranges::find_if(fabric_.blocks,
-                                            [](const Block& b) { return !b.nodes.empty(); });
+    const auto first =
+        std::ranges::find_if(fabric_.blocks, [](const Block& b) { return !b.nodes.empty(); });
     if (fabric_.block_sizes.empty() && first != fabric_.blocks.end()) {
         for (std::uint32_t factor = 1; factor <= 16; factor *= 2) {
             fabric_.block_sizes.push_back(factor * static_cast<std::uint32_t>(first->nodes.size()));
@@ -304,8 +304,8 @@ void Builder::warn_about_roots() {
             return;
         }
         if (!root.nodes.empty()) {
-            roots.push_back(fmt::format("{} ({})", printable(root.name),
-                                        count_of(root.nodes.size(), "node")));
+            roots.push_back(
+                fmt::format("{} ({})", printable(root.name), count_of(root.nodes.size(), "node")));
         }
     }
     if (roots.size() > 1) {
@@ -346,7 +346,8 @@ Result<Fabric> parse_topology_conf(std::string_view text, const std::string& fil
     std::vector<Error> unheard;
     const auto nul = text.find('\0');
     if (nul != std::string_view::npos) {
-        const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n');
+        const auto line =
+            std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n');
         return fail(Errc::bad_input, "a NUL byte: this is no text file",
                     {file, static_cast<unsigned>(line) + 1, 1});
     }

@@ -40,8 +40,8 @@ Result<> find_children(Fabric& fabric, std::span<const ChildList> lists) {
             parent.children.push_back(child->second);
         }
         std::ranges::sort(parent.children);
-        const auto repeated = std::ranges::unique(parent.children);
-        parent.children.erase(repeated.begin(), repeated.end());
+        parent.children.erase(std::unique(parent.children.begin(), parent.children.end()),
+                              parent.children.end());
     }
     return {};
 }
@@ -57,8 +57,7 @@ void sum_up(Fabric& fabric, std::uint32_t index) {
     if (!std::ranges::is_sorted(parent.nodes)) {
         std::ranges::sort(parent.nodes);
     }
-    const auto repeated = std::ranges::unique(parent.nodes);
-    parent.nodes.erase(repeated.begin(), repeated.end());
+    parent.nodes.erase(std::unique(parent.nodes.begin(), parent.nodes.end()), parent.nodes.end());
 }
 
 /// Who waits for whom: the parents of each switch, and how many children it waits for.

@@ -16,7 +16,9 @@ namespace {
 constexpr std::size_t max_script = std::size_t{4} << 20U;
 constexpr std::string_view blanks = " \t\r\n\v\f";
 
-bool is_blank(char c) { return blanks.find(c) != std::string_view::npos; }
+bool is_blank(char c) {
+    return blanks.find(c) != std::string_view::npos;
+}
 
 bool starts_ignoring_case(std::string_view text, std::string_view prefix) {
     return equals_ignoring_case(text.substr(0, prefix.size()), prefix);
@@ -45,20 +47,25 @@ std::optional<std::string_view> after_magic(std::string_view line) {
 
 /// Cuts one line into words.
 class Cutter {
-   public:
+ public:
     Cutter(std::string_view line, Position start, std::vector<Error>& warnings)
         : line_{line}, start_{std::move(start)}, warnings_{warnings} {}
 
     /// Adds the words from `at` on.
     Result<> cut(std::size_t at, std::vector<Word>& words);
 
-   private:
+ private:
     Result<std::optional<std::string>> take_word(std::size_t& at);
     [[nodiscard]] Position position(std::size_t at) const {
         return {start_.file, start_.line, static_cast<unsigned>(at) + 1};
     }
     void warn(std::size_t at, std::string message) {
         warnings_.push_back({Errc::unsupported, std::move(message), position(at)});
+    }
+    void warn_about_blank(std::size_t at, char quote) {
+        if (quote == 0) {
+            warn(at, "sbatch before 24.05 splits the word here in spite of the backslash");
+        }
     }
 
     std::string_view line_;
@@ -74,7 +81,10 @@ Result<std::optional<std::string>> Cutter::take_word(std::size_t& at) {
     bool escaped = false;
     for (; at < line_.size() && (quote != 0 || !is_blank(line_[at])); ++at) {
         const char c = line_[at];
-        if (!escaped && c == '\\') {
+        if (!escaped && c == '\\' && line_.substr(at + 1).starts_with(' ')) {
+            word += line_[++at];
+            warn_about_blank(at, quote);
+        } else if (!escaped && c == '\\') {
             escaped = true;
         } else if (!escaped && quote != 0 && c == quote) {
             quote = 0;
@@ -104,8 +114,9 @@ Result<> Cutter::cut(std::size_t at, std::vector<Word>& words) {
             return {};
         }
         if (separator_length(line_.substr(at)) > 0) {
-            warn(at, "sbatch reads nothing from here to the end of the line: a component "
-                     "begins with a line \"#SBATCH hetjob\" of its own");
+            warn(at,
+                 "sbatch reads nothing from here to the end of the line: a component "
+                 "begins with a line \"#SBATCH hetjob\" of its own");
             return {};
         }
         if (line_[at] == ':') {
@@ -128,7 +139,7 @@ Result<> Cutter::cut(std::size_t at, std::vector<Word>& words) {
 
 /// Notices lines that a person takes for directives and sbatch does not.
 class Impostors {
-   public:
+ public:
     Impostors(const std::string& file, std::vector<Error>& warnings)
         : file_{file}, warnings_{warnings} {}
 
@@ -153,11 +164,12 @@ class Impostors {
         }
     }
 
-   private:
+ private:
     void foreign(unsigned number) {
         if (!std::exchange(foreign_seen_, true)) {
-            warn(number, "sbatch also obeys #PBS and #BSUB lines, unless --ignore-pbs is given; "
-                         "they are not read here");
+            warn(number,
+                 "sbatch also obeys #PBS and #BSUB lines, unless --ignore-pbs is given; "
+                 "they are not read here");
         }
     }
     void warn(unsigned number, std::string message) {
@@ -213,8 +225,8 @@ Result<> read_line(std::string_view line, Position where, Directives& directives
         const auto more = line.find_first_not_of(blanks, word + length);
         if (more != std::string_view::npos && line[more] != '#') {
             where.column = static_cast<unsigned>(more) + 1;
-            warnings.push_back({Errc::unsupported,
-                                "sbatch reads nothing behind \"hetjob\" on its line", where});
+            warnings.push_back(
+                {Errc::unsupported, "sbatch reads nothing behind \"hetjob\" on its line", where});
         }
         return {};
     }

@@ -17,7 +17,7 @@ using Directives = std::vector<std::vector<Word>>;
 ///
 /// Only lines that begin with "#SBATCH" (or "#SLURM") count, and only those above the first line
 /// that is neither blank nor a comment.  Words follow sbatch's quoting: quotes of both kinds, a
-/// backslash keeps the next character but never a blank, "#" ends the line even inside a word.
+/// backslash keeps the next character (a blank from 24.05 on), "#" ends the line even inside a word.
 /// Lines that look like directives and are none become warnings (`unsupported`).
 /// Fails with `bad_input` on a file that sbatch does not take for a script (no "#!", DOS line ends,
 /// NUL bytes, more than 4 MiB), on an open quote and on a word that begins with ":".

@@ -14,7 +14,9 @@ namespace {
 constexpr auto most = std::numeric_limits<std::uint64_t>::max();
 constexpr std::size_t max_types = 64;
 
-std::uint64_t add(std::uint64_t a, std::uint64_t b) { return b > most - a ? most : a + b; }
+std::uint64_t add(std::uint64_t a, std::uint64_t b) {
+    return b > most - a ? most : a + b;
+}
 
 /// Takes the next entry off `rest`: entries end at a comma outside parentheses, since socket lists
 /// have commas of their own ("gpu:8(S:0,2),nic:2").

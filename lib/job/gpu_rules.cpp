@@ -48,11 +48,10 @@ Result<> collect(std::string_view tres, std::uint64_t Asked::*field, AskedByType
 
 Result<AskedByType> collect_all(const JobRequest& request) {
     AskedByType asked;
-    for (const auto& [tres, field] :
-         {std::pair{request.gpus_per_job, &Asked::per_job},
-          std::pair{request.gpus_per_node, &Asked::per_node},
-          std::pair{request.gpus_per_socket, &Asked::per_socket},
-          std::pair{request.gpus_per_task, &Asked::per_task}}) {
+    for (const auto& [tres, field] : {std::pair{request.gpus_per_job, &Asked::per_job},
+                                      std::pair{request.gpus_per_node, &Asked::per_node},
+                                      std::pair{request.gpus_per_socket, &Asked::per_socket},
+                                      std::pair{request.gpus_per_task, &Asked::per_task}}) {
         if (auto done = collect(tres, field, asked); !done) {
             return propagate(done);
         }
@@ -65,7 +64,9 @@ Result<AskedByType> collect_all(const JobRequest& request) {
 
 /// The more is counted together, the more there must be.
 Result<> check_order(const Asked& asked, JobRequest& request) {
-    const auto less = [](std::uint64_t whole, std::uint64_t part) { return whole > 0 && part > whole; };
+    const auto less = [](std::uint64_t whole, std::uint64_t part) {
+        return whole > 0 && part > whole;
+    };
     if (less(asked.per_job, asked.per_node) || less(asked.per_job, asked.per_task) ||
         less(asked.per_job, asked.per_socket)) {
         return refuse("--gpus={} is less than what a node, socket or task asks for", asked.per_job);
@@ -155,8 +156,9 @@ Result<> fix_tasks(const Asked& asked, JobRequest& request) {
     if (asked.per_job == 0) {
         return request.tasks || (request.tasks_per_node && !request.max_nodes)
                    ? Result<>{}
-                   : refuse("--gpus-per-task without --gpus or --ntasks: sbatch cannot tell the "
-                            "number of tasks");
+                   : refuse(
+                         "--gpus-per-task without --gpus or --ntasks: sbatch cannot tell the "
+                         "number of tasks");
     }
     if (asked.per_job % asked.per_task != 0) {
         return refuse("--gpus={} is no multiple of --gpus-per-task={}", asked.per_job,
@@ -164,8 +166,9 @@ Result<> fix_tasks(const Asked& asked, JobRequest& request) {
     }
     const auto tasks = narrow(asked.per_job / asked.per_task);
     if (!tasks || (request.tasks && *request.tasks != *tasks)) {
-        return refuse("--gpus={} by --gpus-per-task={} is not the number of tasks that --ntasks says",
-                      asked.per_job, asked.per_task);
+        return refuse(
+            "--gpus={} by --gpus-per-task={} is not the number of tasks that --ntasks says",
+            asked.per_job, asked.per_task);
     }
     request.tasks = tasks;
     return {};
@@ -206,10 +209,9 @@ Result<> limit_nodes(const Asked& asked, JobRequest& request) {
 
 /// A fixed number of nodes fixes the tasks, where GPUs are counted by tasks.
 void imply_tasks(const AskedByType& asked, JobRequest& request) {
-    const bool by_task =
-        request.tasks_per_gpu || std::ranges::any_of(asked, [](const auto& entry) {
-            return entry.second.per_task > 0;
-        });
+    const bool by_task = request.tasks_per_gpu || std::ranges::any_of(asked, [](const auto& entry) {
+                             return entry.second.per_task > 0;
+                         });
     if (!by_task || request.tasks || !request.min_nodes || request.min_nodes != request.max_nodes) {
         return;
     }

@@ -39,7 +39,8 @@ tl::unexpected<Error> fail_at(std::string_view list, std::string_view part, std:
 
 std::string quoted(std::string_view text) {
     constexpr std::size_t shown = 60;
-    return fmt::format("\"{}{}\"", printable(text.substr(0, shown)), text.size() > shown ? "…" : "");
+    return fmt::format("\"{}{}\"", printable(text.substr(0, shown)),
+                       text.size() > shown ? "…" : "");
 }
 
 std::optional<std::uint64_t> parse_digits(std::string_view text) {
@@ -283,10 +284,10 @@ std::string compress_hostlist(std::span<const std::string> names) {
         sorted.push_back(cut_number(name));
     }
     std::ranges::sort(sorted, comes_before);
-    const auto repeated = std::ranges::unique(sorted, [](const Numbered& a, const Numbered& b) {
+    const auto same = [](const Numbered& a, const Numbered& b) {
         return a.prefix == b.prefix && a.digits == b.digits;
-    });
-    sorted.erase(repeated.begin(), repeated.end());
+    };
+    sorted.erase(std::unique(sorted.begin(), sorted.end(), same), sorted.end());
     std::string text;
     for (std::size_t i = 0; i < sorted.size();) {
         std::size_t end = i + 1;

@@ -15,8 +15,8 @@ namespace railhead::job {
 constexpr std::size_t max_hosts = std::size_t{1} << 20U;
 
 /// The names of a host list in the order written, as `scontrol show hostnames` gives them: several
-/// bracket groups in a name ("r[1-2]n[01-04]"), zero padding kept, commas inside and outside brackets.
-/// Fails with `bad_input`, with the column in `where`, on an unclosed or empty bracket, a
+/// bracket groups in a name ("r[1-2]n[01-04]"), zero padding kept, commas inside and outside
+/// brackets. Fails with `bad_input`, with the column in `where`, on an unclosed or empty bracket, a
 /// range that runs backwards, or more than `most` names (at most max_hosts): it fails before it
 /// makes them.
 [[nodiscard]] Result<std::vector<std::string>> expand_hostlist(std::string_view list,

@@ -10,13 +10,13 @@ namespace railhead::job {
 namespace {
 
 class Conflicts {
-   public:
+ public:
     Conflicts(std::vector<ScriptOption>& options, std::vector<Error>& warnings)
         : options_{options}, warnings_{warnings} {}
 
     Result<> settle();
 
-   private:
+ private:
     /// Said in the script or on the command line: sbatch makes no difference between the two.
     [[nodiscard]] bool said(std::string_view name) const {
         const auto* option = find(name);

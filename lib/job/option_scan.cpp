@@ -18,13 +18,13 @@ std::string shown(std::string_view text) {
 }
 
 class Scanner {
-   public:
+ public:
     Scanner(std::span<const Word> words, ScriptOption::Source source, std::vector<Error>& warnings)
         : words_{words}, source_{source}, warnings_{warnings} {}
 
     Result<Scan> run();
 
-   private:
+ private:
     Result<> take_long(const Word& word);
     Result<> take_letters(const Word& word);
     Result<const SbatchOption*> choose(const Word& word, std::string_view name);
@@ -60,12 +60,12 @@ Result<> Scanner::take_argument(const SbatchOption& option, const Word& word) {
 void Scanner::skip_unknown(const Word& word, std::string_view name, bool has_argument) {
     constexpr std::size_t enough = 20;  // the search takes its time
     const auto near = warnings_.size() < enough ? suggest_option(name) : "";
-    warnings_.push_back({Errc::bad_input,
-                         fmt::format("sbatch knows no option {}, it would refuse the script{}",
-                                     shown(word.text.substr(0, word.text.find('='))),
-                                     near.empty() ? std::string{}
-                                                  : fmt::format(": did you mean --{}?", near)),
-                         word.where});
+    warnings_.push_back(
+        {Errc::bad_input,
+         fmt::format("sbatch knows no option {}, it would refuse the script{}",
+                     shown(word.text.substr(0, word.text.find('='))),
+                     near.empty() ? std::string{} : fmt::format(": did you mean --{}?", near)),
+         word.where});
     if (!has_argument && scan_.used < words_.size() && !words_[scan_.used].text.starts_with('-') &&
         words_[scan_.used].text != ":") {
         ++scan_.used;

@@ -13,10 +13,10 @@ namespace railhead::job {
 struct Draft {
     JobRequest request;
     std::string_view gpus, gpus_per_node, gres, gpus_per_socket, gpus_per_task, tres_per_task;
-    std::string_view tres_bind;      ///< --tres-bind, or --gpu-bind
-    bool tres_bind_is_gpu = false;   ///< it came from --gpu-bind, which names no resource
+    std::string_view tres_bind;     ///< --tres-bind, or --gpu-bind
+    bool tres_bind_is_gpu = false;  ///< it came from --gpu-bind, which names no resource
     std::string_view hint;
-    bool extra_node_info = false;    ///< -B was given
+    bool extra_node_info = false;  ///< -B was given
 };
 
 /// Writes one option.  Options that no request has a place for are left alone.

@@ -44,9 +44,9 @@ std::string with_prefix(std::string_view list) {
 }
 
 class Finish {
-   public:
-    Finish(Draft& draft, const std::vector<ScriptOption>& options,
-           std::deque<std::string>& storage, std::vector<Error>& warnings)
+ public:
+    Finish(Draft& draft, const std::vector<ScriptOption>& options, std::deque<std::string>& storage,
+           std::vector<Error>& warnings)
         : draft_{draft},
           request_{draft.request},
           options_{options},
@@ -55,7 +55,7 @@ class Finish {
 
     Result<> run();
 
-   private:
+ private:
     std::string_view keep(std::string text) { return storage_.emplace_back(std::move(text)); }
     void warn(std::string_view option, std::string message) {
         warnings_.push_back({Errc::bad_input, std::move(message), last_place(options_, option)});
@@ -65,6 +65,7 @@ class Finish {
     void read_tres_per_task();
     Result<> count_node_list();
     void imply_tasks();
+    void count_cpus();
     Result<> check_gpus();
 
     Draft& draft_;
@@ -95,7 +96,8 @@ void Finish::set_hint() {
 void Finish::read_tres_per_task() {
     for (const auto part : split(draft_.tres_per_task, ',')) {
         const auto at = part.find_first_of(":=");
-        if (at != std::string_view::npos && part.substr(0, at) == "cpu" && !request_.cpus_per_task) {
+        if (at != std::string_view::npos && part.substr(0, at) == "cpu" &&
+            !request_.cpus_per_task) {
             request_.cpus_per_task = parse_int(part.substr(at + 1));
         }
     }
@@ -137,8 +139,7 @@ Result<> Finish::count_node_list() {
                     last_place(options_, "nodelist"));
     }
     std::ranges::sort(*names);
-    const auto repeated = std::ranges::unique(*names);
-    names->erase(repeated.begin(), repeated.end());
+    names->erase(std::unique(names->begin(), names->end()), names->end());
     const auto count = saturate(names->size());
     if (!request_.min_nodes) {
         request_.min_nodes = count;
@@ -159,7 +160,8 @@ void Finish::imply_tasks() {
             const auto nodes = std::max(request_.min_nodes.value_or(1), 1U);
             const auto cores = saturate(std::uint64_t{request_.sockets_per_node.value_or(1)} *
                                         request_.cores_per_socket.value_or(1));
-            const auto each = saturate(std::uint64_t{cores} * request_.threads_per_core.value_or(1));
+            const auto each =
+                saturate(std::uint64_t{cores} * request_.threads_per_core.value_or(1));
             request_.tasks = saturate(std::uint64_t{nodes} * each);
         }
     } else if (request_.min_nodes && request_.tasks) {
@@ -168,11 +170,29 @@ void Finish::imply_tasks() {
         }
         if (*request_.tasks < *request_.min_nodes) {
             warn("ntasks", fmt::format("{} cannot run on {}: sbatch asks for {}",
-                             count_of(*request_.tasks, "task"),
-                             count_of(*request_.min_nodes, "node"), *request_.tasks));
+                                       count_of(*request_.tasks, "task"),
+                                       count_of(*request_.min_nodes, "node"), *request_.tasks));
             request_.min_nodes = request_.tasks;
             request_.max_nodes = request_.tasks;
         }
+    }
+}
+
+/// The CPUs of the job as sbatch counts them, before it looks at GPUs.
+void Finish::count_cpus() {
+    const bool fixed = !request_.max_nodes || request_.min_nodes == request_.max_nodes;
+    const auto nodes = std::max(request_.min_nodes.value_or(1), 1U);
+    std::uint64_t tasks = request_.tasks.value_or(1);
+    if (!request_.tasks && fixed) {
+        tasks = std::uint64_t{nodes} * request_.tasks_per_node.value_or(1);
+    }
+    if (request_.overcommit) {
+        request_.min_cpus = nodes;
+    } else if (request_.min_nodes == 0U && !request_.cpus_per_task) {
+        request_.min_cpus = 0;
+    } else {
+        request_.min_cpus =
+            saturate(saturate(tasks) * std::uint64_t{request_.cpus_per_task.value_or(1)});
     }
 }
 
@@ -187,6 +207,11 @@ Result<> Finish::check_gpus() {
     }
     if (!done) {
         done.error().where = where;
+        return done;
+    }
+    if (request_.tasks && request_.cpus_per_task) {
+        const auto cpus = saturate(std::uint64_t{*request_.tasks} * *request_.cpus_per_task);
+        request_.min_cpus = std::max(request_.min_cpus.value_or(0), cpus);
     }
     return done;
 }
@@ -202,6 +227,7 @@ Result<> Finish::run() {
         request_.min_cpus_per_node = request_.cpus_per_task;
     }
     imply_tasks();
+    count_cpus();
     return check_gpus();
 }
 

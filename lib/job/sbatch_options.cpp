@@ -250,7 +250,9 @@ void for_each_option(Visit&& visit) {
 
 }  // namespace
 
-std::span<const SbatchVariable> sbatch_variables() { return variables; }
+std::span<const SbatchVariable> sbatch_variables() {
+    return variables;
+}
 
 const SbatchOption* find_option(std::string_view name) {
     const SbatchOption* found = nullptr;

@@ -40,32 +40,43 @@ bool sets_flag(std::string_view value) {
            parse_number<std::int64_t>(value).value_or(0) != 0;
 }
 
-Error named_after(std::string_view variable, Error error) {
-    error.message = fmt::format("{} in the environment: {}", variable, error.message);
-    return error;
+const ScriptOption* find(const Options& options, std::string_view name) {
+    const auto at = std::ranges::find(options, name, &ScriptOption::name);
+    return at == options.end() ? nullptr : &*at;
+}
+
+/// Applies one variable.  One that takes a flag back leaves it as if nobody had set it.
+Result<> apply_variable(const SbatchVariable& variable, const std::string& value,
+                        Options& options) {
+    ScriptOption option{std::string{variable.option}, value, ScriptOption::Source::environment, {}};
+    const auto* known = find_option(variable.option);
+    if (known != nullptr && known->argument == Argument::none) {
+        option.value.clear();
+        if (!sets_flag(value)) {
+            std::erase_if(options, [&](const ScriptOption& o) { return o.name == option.name; });
+            return {};
+        }
+    }
+    if (auto fine = check_option(option); !fine) {
+        fine.error().message =
+            fmt::format("{} in the environment: {}", variable.variable, fine.error().message);
+        return fine;
+    }
+    put(options, std::move(option));
+    return {};
 }
 
 /// Applies the SBATCH_* variables, which go before the script; RAILHEAD* go behind it.
 Result<> apply_environment(const Environment& environment, Options& options) {
-    for (const auto& [variable, name] : sbatch_variables()) {
-        const auto set = environment.find(std::string{variable});
-        const bool is_set = std::ranges::find(options, name, &ScriptOption::name) != options.end();
-        if (set == environment.end() || (variable.starts_with("RAILHEAD") && is_set)) {
+    for (const auto& variable : sbatch_variables()) {
+        const auto set = environment.find(std::string{variable.variable});
+        const bool is_ours = variable.variable.starts_with("RAILHEAD");
+        if (set == environment.end() || (is_ours && find(options, variable.option) != nullptr)) {
             continue;
         }
-        ScriptOption option{std::string{name}, set->second, ScriptOption::Source::environment, {}};
-        const auto* known = find_option(name);
-        if (known != nullptr && known->argument == Argument::none) {
-            option.value.clear();
-            if (!sets_flag(set->second)) {
-                std::erase_if(options, [&](const ScriptOption& o) { return o.name == name; });
-                continue;
-            }
+        if (auto done = apply_variable(variable, set->second, options); !done) {
+            return done;
         }
-        if (auto fine = check_option(option); !fine) {
-            return tl::unexpected{named_after(variable, fine.error())};
-        }
-        put(options, std::move(option));
     }
     return {};
 }
@@ -100,7 +111,7 @@ Result<> apply_directives(std::span<const Word> words, Options& options,
 /// The command line: a ":" begins the options of the next component; when none follow, the last
 /// ones hold for all components that are left.
 class CommandLine {
-   public:
+ public:
     CommandLine(std::span<const std::string> arguments, std::vector<Error>& warnings)
         : warnings_{warnings} {
         for (const auto& argument : arguments) {
@@ -112,7 +123,7 @@ class CommandLine {
     /// Goes on to the next component; whether one is named.
     bool advance();
 
-   private:
+ private:
     std::vector<Word> words_;
     std::vector<Error>& warnings_;
     std::size_t start_ = 0;
@@ -153,16 +164,14 @@ Options carried(const Options& options) {
 
 /// sbatch puts the hint of a component into its own environment, where the next one finds it.
 void pass_hint_on(const Options& options, Environment& environment) {
-    const auto hint = std::ranges::find(options, "hint", &ScriptOption::name);
-    if (hint != options.end()) {
+    if (const auto* hint = find(options, "hint")) {
         environment["SLURM_HINT"] = hint->value;
     }
 }
 
 /// Reads one component: script, then environment, then command line.
 Result<> read_component(std::span<const Word> words, Environment& environment,
-                        CommandLine& command_line, Options& options,
-                        std::vector<Error>& warnings) {
+                        CommandLine& command_line, Options& options, std::vector<Error>& warnings) {
     if (auto done = apply_directives(words, options, warnings); !done) {
         return done;
     }
@@ -203,8 +212,8 @@ Result<Script> parse_script(std::string_view text, const std::string& file,
         if (i == max_components) {
             return fail(Errc::bad_input, fmt::format("more than {} components", max_components));
         }
-        const auto words =
-            i < directives->size() ? std::span<const Word>{(*directives)[i]} : std::span<const Word>{};
+        const auto words = i < directives->size() ? std::span<const Word>{(*directives)[i]}
+                                                  : std::span<const Word>{};
         auto read = read_component(words, variables, command_line, options, script.warnings);
         if (!read) {
             return propagate(read);

@@ -1,8 +1,8 @@
 // An sbatch script and its options, read as sbatch reads them, to the JobRequest that it makes.
 //
 // sbatch's precedence: command line, then SBATCH_* environment, then #SBATCH lines; #SBATCH lines
-// end at the first line that is neither blank nor a comment.  Where releases differ, 23.02 and
-// later are followed, and a warning tells what another release does.
+// end at the first line that is neither blank nor a comment.  Where releases from 22.05 to 26.05
+// differ, the newer ones are followed, and a warning tells what another one does.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct ScriptOption {
     std::string value;  ///< empty for a flag
     enum class Source : std::uint8_t { script, environment, command_line };
     Source source = Source::script;
-    Position where;     ///< line and column for the script; line 0 elsewhere
+    Position where;  ///< line and column for the script; line 0 elsewhere
 };
 
 /// A component of a job (a job that is not heterogeneous has one).
@@ -40,7 +40,8 @@ struct Script {
     /// script, but not as the line looks.  Options that sbatch knows and Railhead has no use for
     /// are not warned of.
     std::vector<Error> warnings;
-    std::shared_ptr<const std::deque<std::string>> storage;  ///< owns what the requests' views point at
+    std::shared_ptr<const std::deque<std::string>>
+        storage;  ///< owns what the requests' views point at
 };
 
 /// Reads `text` (a whole script) named `file` for messages, with `arguments` as typed after
@@ -52,8 +53,8 @@ struct Script {
 /// files of node names neither; both are warned of.
 /// Fails with `bad_input` and a position for what every sbatch refuses: no "#!", DOS line ends,
 /// a word that is no option, a value that cannot be read, options that exclude one another.
-[[nodiscard]] Result<Script> parse_script(std::string_view text, const std::string& file,
-                                          std::span<const std::string> arguments = {},
-                                          const std::map<std::string, std::string>& environment = {});
+[[nodiscard]] Result<Script> parse_script(
+    std::string_view text, const std::string& file, std::span<const std::string> arguments = {},
+    const std::map<std::string, std::string>& environment = {});
 
 }  // namespace railhead::job

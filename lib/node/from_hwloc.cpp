@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <memory>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -375,8 +375,8 @@ Result<Node> read_hwloc() {
         return propagate(topology);
     }
     if (hwloc_topology_load(topology->get()) != 0) {
-        return fail(Errc::unavailable,
-                    fmt::format("hwloc cannot discover this machine: {}", std::strerror(errno)));
+        return fail(Errc::unavailable, fmt::format("hwloc cannot discover this machine: {}",
+                                                   std::generic_category().message(errno)));
     }
     return to_node(topology->get(), "live");
 }

@@ -112,7 +112,7 @@ Result<Positions> by_name(const Node& node, const std::vector<std::string_view>&
     return found;
 }
 
-Result<Positions> without_repeats(const Node& node, Positions positions, bool partitions) {
+Result<Positions> without_repeats(const Node& node, const Positions& positions, bool partitions) {
     Positions unique;
     for (const auto position : positions) {
         if (std::ranges::count(unique, position) == 0) {

@@ -8,9 +8,9 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <exception>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -94,7 +94,8 @@ void write_all(int fd, std::string_view text) {
 // ---- in the parent ------------------------------------------------------------------------
 
 tl::unexpected<Error> fail_errno(const char* what) {
-    return fail(Errc::unavailable, fmt::format("{}: {}", what, std::strerror(errno)));
+    return fail(Errc::unavailable,
+                fmt::format("{}: {}", what, std::generic_category().message(errno)));
 }
 
 /// Reads until the end of the pipe; nothing when `deadline` comes first.

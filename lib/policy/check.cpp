@@ -130,6 +130,9 @@ class Checker {
         for (const auto& partition : loaded_.site->partitions) {
             longest = std::max(longest, partition.settings.placement.wait_s);
         }
+        for (const auto& rule : loaded_.site->policy.rules) {
+            longest = std::max(longest, rule.overlay.wait_s.value_or(0));
+        }
         if (longest > most) {
             say("wait", Level::warning,
                 fmt::format("the policy waits up to {}, SchedulerParameters=max_switch_wait cuts "

@@ -131,7 +131,9 @@ std::string why_not(const Work& work, std::uint64_t nodes) {
                            *work.request.tasks_per_node);
     }
     // With --ntasks-per-gpu sbatch writes another task count than -n says, and leaves -n's CPUs.
-    if (work.request.min_cpus && *work.request.min_cpus > load.tasks * nodes * cpus_per_task(work)) {
+    const auto cpus = std::max(load.tasks * nodes * cpus_per_task(work),
+                               cpus_per_gpu(work).value_or(0) * work.demand.total);
+    if (work.request.min_cpus && *work.request.min_cpus > cpus) {
         return fmt::format("{} are more than {} need", count_of(*work.request.min_cpus, "CPU"),
                            count_of(work.demand.tasks, "task"));
     }
@@ -202,6 +204,9 @@ std::string keep_layout(const Work& work, Changes& changes) {
     if (request.cpus_per_task || request.tasks_per_core || request.threads_per_core ||
         !capacity.cpus_uniform || capacity.cpus != capacity.all_cpus ||
         capacity.threads_per_core > 1) {
+        if (request.min_cpus_per_node.value_or(0) > cpus_per_task(work)) {
+            return "--mincpus asks for more CPUs than a task has";
+        }
         changes.tasks = work.nodes;  // one a node, as stock counts when no task was asked for
     } else {
         changes.cpus_per_task = capacity.all_cpus;
@@ -252,7 +257,7 @@ void write(Work& work, bool count_open) {
     if (work.settings.gang.mode == Mode::enforce) {
         work.out.changes = changes;
     } else if (count_open) {
-        work.nodes = 0;  // the count stays open for the rules that follow
+        work.count_mode = work.settings.gang.mode;
     }
 }
 
@@ -269,7 +274,7 @@ void partial(Work& work) {
     if (setting == Partial::refuse && work.settings.gang.mode == Mode::enforce) {
         work.out.refusal = Refusal{rule, std::move(text)};
     } else {
-        work.say(rule, NoteKind::advice, std::move(text));
+        work.say(rule, NoteKind::advice, std::move(text), work.settings.gang.mode);
     }
 }
 
@@ -291,7 +296,8 @@ void review_open_count(Work& work) {
     if (tasks > 0 && tasks < nodes) {
         work.say(rule, NoteKind::advice,
                  fmt::format("{} cannot use the {} GPUs of {}: say -N{} as well",
-                             count_of(tasks, "task"), demand.total, count_of(nodes, "node"), nodes));
+                             count_of(tasks, "task"), demand.total, count_of(nodes, "node"), nodes),
+                 work.settings.gang.mode);
         return;
     }
     if (const auto reason = why_not(work, nodes); !reason.empty()) {
@@ -302,7 +308,8 @@ void review_open_count(Work& work) {
         demand.per_node == 0) {
         work.say(rule, NoteKind::advice,
                  fmt::format("--ntasks-per-node={} without -N counts {} for the whole job: say -N{}",
-                             tasks, count_of(tasks, "task"), nodes));
+                             tasks, count_of(tasks, "task"), nodes),
+                 work.settings.gang.mode);
     }
     work.nodes = static_cast<std::uint32_t>(nodes);
     write(work, true);
@@ -320,9 +327,11 @@ void review_stated_count(Work& work) {
     work.nodes = most;
     if (range) {
         work.say(rule, NoteKind::info, fmt::format("your node range {}-{} is kept", least, most));
-        return;
     }
-    if (least < 2 || !fills) {
+    // Of a range only GPUs a node fill whatever count it becomes, and only tasks that are known
+    // keep their layout.
+    if (least < 2 || !fills ||
+        (range && (demand.per_node == 0 || (demand.tasks == 0 && !request.tasks_per_node)))) {
         return;
     }
     if (const auto word = left_to_slurm(work); !word.empty()) {
@@ -350,13 +359,11 @@ void apply_gang_rule(Work& work) {
         work.nodes = work.request.max_nodes.value_or(work.request.min_nodes.value_or(0));
         return;
     }
-    if (work.request.min_nodes && (work.request.node_list.empty() || work.request.max_nodes)) {
+    if (work.request.min_nodes) {
         review_stated_count(work);
-    } else if (!work.request.node_list.empty()) {
-        work.nodes = work.request.min_nodes.value_or(0);  // -w names the nodes: nothing is open
-    } else {
+    } else if (work.request.node_list.empty()) {
         review_open_count(work);
-    }
+    }  // else -w names the nodes: nothing is open
 }
 
 }  // namespace railhead::policy

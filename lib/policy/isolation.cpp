@@ -25,7 +25,8 @@ void apply_isolation_rule(Work& work) {
     work.say("isolation", NoteKind::advice,
              fmt::format("{} hides the other GPUs of the node from each task, which costs NCCL its "
                          "peer-to-peer paths: use --gpus-per-node, or add --gpu-bind=none",
-                         option));
+                         option),
+             work.settings.gang.mode);
 }
 
 }  // namespace railhead::policy

@@ -73,7 +73,9 @@ class Loader {
     std::optional<Policy> read_policy() {
         std::vector<std::string> candidates{places_.policy};
         if (places_.policy.empty()) {
-            candidates = {beside(places_.slurm_conf, "railhead.toml")};
+            candidates = {beside(
+                places_.slurm_conf_said.empty() ? places_.slurm_conf : places_.slurm_conf_said,
+                "railhead.toml")};
             if (const auto fallback = fmt::format("{}/railhead.toml", default_folder);
                 fallback != candidates.front()) {
                 candidates.push_back(fallback);
@@ -108,7 +110,9 @@ class Loader {
     }
 
     fabric::Cluster read_cluster(const Policy& policy) {
-        to_.slurm_conf_path = policy.slurm_conf.empty() ? places_.slurm_conf : policy.slurm_conf;
+        to_.slurm_conf_path = !places_.slurm_conf_said.empty() ? places_.slurm_conf_said
+                              : !policy.slurm_conf.empty()     ? policy.slurm_conf
+                                                               : places_.slurm_conf;
         auto cluster = fabric::read_cluster(
             to_.slurm_conf_path, [this](const std::string& path) { return read(path, false); });
         if (!cluster) {

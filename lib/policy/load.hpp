@@ -20,6 +20,7 @@ namespace railhead::policy {
 struct Places {
     std::string policy;      ///< RAILHEAD_POLICY, else railhead.toml beside slurm.conf, else /etc/slurm
     std::string slurm_conf;  ///< the policy's slurm_conf, else SLURM_CONF, else /etc/slurm/slurm.conf
+    std::string slurm_conf_said;  ///< said on a command line: wins over the policy's slurm_conf
     std::string topology;    ///< the policy's topology, else topology.conf beside slurm.conf
 };
 

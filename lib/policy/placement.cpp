@@ -56,18 +56,19 @@ std::string_view leaf_word(const Site& site, std::uint64_t count) {
 void write_switches(Work& work, std::uint32_t least) {
     const auto& request = work.request;
     const auto& settings = work.settings.placement;
+    const auto mode = std::min(settings.mode, work.count_mode);
     if (request.switches && !settings.override_user) {
         work.say(rule, NoteKind::info,
                  fmt::format("your --switches={} is kept ({} would do)", *request.switches, least));
         return;
     }
-    const bool enforce = settings.mode == Mode::enforce;
+    const bool enforce = mode == Mode::enforce;
     const auto wait_s = std::min(settings.wait_s, work.site.max_switch_wait_s);  // what Slurm keeps
     work.say(rule, NoteKind::change,
              fmt::format("{} fit {} {}: {} up to {} for {}", count_of(work.nodes, "node"), least,
                          leaf_word(work.site, least), enforce ? "waits" : "would wait",
                          duration_text(wait_s), least == 1 ? "it" : "them"),
-             settings.mode);
+             mode);
     if (enforce) {
         work.out.changes.switches = least;
         if (!request.switch_wait_s || settings.override_user) {
@@ -91,11 +92,12 @@ void write_segment(Work& work) {
                              count_of(group, "node")));
         return;
     }
-    const bool enforce = settings.mode == Mode::enforce;
+    const auto mode = std::min(settings.mode, work.count_mode);
+    const bool enforce = mode == Mode::enforce;
     work.say(rule, NoteKind::change,
              fmt::format("groups of {} {} together: --segment={}", count_of(group, "node"),
                          enforce ? "stay" : "would stay", segment),
-             settings.mode);
+             mode);
     if (enforce) {
         work.out.changes.segment = static_cast<std::uint16_t>(segment);
     }
@@ -192,7 +194,8 @@ void apply_placement_rule(Work& work) {
         return;
     }
     if (!work.request.node_list.empty()) {
-        return;  // -w: the user placed the job
+        work.say(rule, NoteKind::info, "your -w places the job");
+        return;
     }
     const auto span = span_of(work);
     if (span.least == 0) {

@@ -95,9 +95,8 @@ struct Policy {
     Overlay global;
     std::vector<PartitionOverlay> partitions;
     std::vector<Rule> rules;
-    std::string slurm_conf;      ///< default: beside the policy, else /etc/slurm/slurm.conf
+    std::string slurm_conf;      ///< default: SLURM_CONF, else /etc/slurm/slurm.conf
     std::string topology;        ///< default: topology.conf beside slurm.conf
-    std::uint32_t assumed_time_min = 24 * 60;  ///< run time of a job without a time limit
 };
 
 /// `text` against a shell-like glob of `*` and `?`; no allocation, linear in `text` per `*`.

@@ -141,7 +141,7 @@ std::string user_text(const Review& review, const job::JobRequest& request, Note
     for (const auto& note : review.notes) {
         const bool told = notes == Notes::all ||
                           (notes == Notes::changes && note.kind != NoteKind::info);
-        if (told && !(note.kind == NoteKind::change && note.mode == Mode::observe)) {
+        if (told && note.mode != Mode::observe) {
             text += fmt::format("{}{}{}", text.empty() ? "" : "\n", who, note.text);
         }
     }

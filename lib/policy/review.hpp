@@ -39,7 +39,8 @@ enum class NoteKind : std::uint8_t {
 struct Note {
     std::string_view rule;   ///< "gang", "placement", "isolation", "site"
     NoteKind kind = NoteKind::info;
-    Mode mode = Mode::enforce;  ///< of a change: whether it was made (enforce) or only would be
+    Mode mode = Mode::enforce;  ///< of the rule: a change was made (enforce) or only would be; what
+                                ///< a rule that observes has to say reaches the log alone
     std::string text;
 };
 

@@ -36,6 +36,8 @@ struct Work {
 
     /// The node count in force: what the gang rule wrote, or what the user said.  0: open.
     std::uint32_t nodes = 0;
+    /// How far the node count goes: a count that is only planned is only placed on paper.
+    Mode count_mode = Mode::enforce;
 
     void say(std::string_view rule, NoteKind kind, std::string text, Mode mode = Mode::enforce) {
         out.notes.push_back({rule, kind, mode, std::move(text)});

@@ -54,6 +54,10 @@ constexpr std::array keys{
         [](PluginArguments& a, std::string_view v) {
             return choose(a.gpu_affinity, v, "auto", "off");
         }},
+    Key{"user_off", "true or false",
+        [](PluginArguments& a, std::string_view v) {
+            return choose(a.user_off, v, "true", "false");
+        }},
     Key{"strict", "true or false",
         [](PluginArguments& a, std::string_view v) {
             return choose(a.strict, v, "true", "false");

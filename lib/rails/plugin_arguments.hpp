@@ -18,6 +18,7 @@ struct PluginArguments {
     std::string nccl_conf = "/etc/nccl.conf";  ///< nccl_conf=FILE: the site's file on the node
     bool rail = true;                          ///< rail=auto|off
     bool gpu_affinity = true;                  ///< gpu_affinity=auto|off
+    bool user_off = true;  ///< user_off=true|false: may a job turn the plugin off?
     bool strict = false;   ///< strict=true|false: trouble of ours fails the task
     bool verbose = false;  ///< verbose, verbose=true|false: say what was done
 };

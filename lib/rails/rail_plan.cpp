@@ -143,6 +143,7 @@ std::string with_port(const std::string& name) {
 
 void take_declared(const Node& node, const std::vector<std::string>& declared, RailPlan& plan) {
     std::vector<std::string> names;
+    names.reserve(declared.size());
     for (const auto& name : declared) {
         names.push_back(with_port(name));
     }
@@ -189,8 +190,8 @@ GpuRails near_rails(const Node& node, std::size_t gpu, const Positions& rails) {
 }
 
 std::size_t nics_per_gpu(const std::vector<GpuRails>& gpus, const GpuRails& gpu) {
-    const auto sharers = static_cast<std::size_t>(
-        std::ranges::count(gpus, gpu.near, [](const GpuRails& other) { return other.near; }));
+    const auto same = std::ranges::count(gpus, gpu.near, &GpuRails::near);
+    const auto sharers = std::max<std::size_t>(1, static_cast<std::size_t>(same));
     return (gpu.near.size() + sharers - 1) / sharers;
 }
 
@@ -243,6 +244,7 @@ std::string device_port(const Nic& nic) {
 
 std::string device_list(const Node& node, const std::vector<std::size_t>& nics) {
     std::vector<std::string> names;
+    names.reserve(nics.size());
     for (const auto nic : nics) {
         names.push_back(device_port(node.nics[nic]));
     }

@@ -8,8 +8,8 @@ cache=${RAILHEAD_CACHE:-/var/cache/railhead}
 
 build_packages=(
     g++ cmake ninja-build ccache pkg-config
-    libhwloc-dev libibverbs-dev libfmt-dev libexpected-dev libtomlplusplus-dev libyaml-cpp-dev
-    libcli11-dev nlohmann-json3-dev libpugixml-dev catch2 libbenchmark-dev lowdown libslurm-dev
+    libhwloc-dev libfmt-dev libexpected-dev libtomlplusplus-dev libcli11-dev nlohmann-json3-dev
+    catch2 lowdown libslurm-dev
 )
 run_packages=(slurmctld slurmd slurm-client munge python3)
 

@@ -25,7 +25,8 @@ std::string tree_of_10240_nodes() {
                             (i + 1) * nodes_a_leaf - 1);
     }
     for (unsigned i = 0; i < 16; ++i) {
-        text += fmt::format("SwitchName=pod{:02} Switches=leaf[{:03}-{:03}]\n", i, i * 32, i * 32 + 31);
+        text +=
+            fmt::format("SwitchName=pod{:02} Switches=leaf[{:03}-{:03}]\n", i, i * 32, i * 32 + 31);
     }
     return text + "SwitchName=root Switches=pod[00-15]\n";
 }
@@ -53,7 +54,8 @@ BENCHMARK_CAPTURE(load_topology, block, blocks_of_10240_nodes())->Unit(benchmark
 
 void load_cluster(benchmark::State& state) {
     const std::string conf =
-        "NodeName=DEFAULT CPUs=128 Sockets=2 CoresPerSocket=32 ThreadsPerCore=2 RealMemory=2000000\n"
+        "NodeName=DEFAULT CPUs=128 Sockets=2 CoresPerSocket=32 ThreadsPerCore=2 "
+        "RealMemory=2000000\n"
         "NodeName=gpu[00000-10239] Gres=gpu:8 Feature=h100,ib\n"
         "PartitionName=all Nodes=ALL\nPartitionName=train Nodes=gpu[00000-08191] Default=YES\n";
     const fabric::ReadFile read = [&](const std::string& path) -> Result<std::string> {

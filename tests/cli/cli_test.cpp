@@ -135,7 +135,7 @@ TEST_CASE("an option that sbatch does not know is told with what was meant", "[c
     CHECK_THAT(output.err, ContainsSubstring("exclusive"));
 }
 
-TEST_CASE("--version and --help are fine", "[cli]") {
+TEST_CASE("asking for the version or for help is fine", "[cli]") {
     CHECK(railhead_run({"--version"}).status == 0);
     CHECK(railhead_run({"--version"}).out.starts_with("railhead 0."));
     for (const std::string command : {"explain", "rails", "check"}) {

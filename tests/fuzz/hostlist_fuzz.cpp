@@ -14,8 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     auto again = railhead::job::expand_hostlist(railhead::job::compress_hostlist(*names));
     std::ranges::sort(*names);
-    const auto repeated = std::ranges::unique(*names);
-    names->erase(repeated.begin(), repeated.end());
+    names->erase(std::unique(names->begin(), names->end()), names->end());
     if (!again) {
         std::abort();
     }

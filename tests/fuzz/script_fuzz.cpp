@@ -19,7 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     const std::map<std::string, std::string> environment{
         {"SBATCH_GRES", arguments.empty() ? "gpu:1" : arguments.front()}};
-    const auto script = railhead::job::parse_script(text.substr(0, nul), "job", arguments, environment);
+    const auto script =
+        railhead::job::parse_script(text.substr(0, nul), "job", arguments, environment);
     std::size_t used = 0;
     if (script) {
         for (const auto& component : script->components) {

@@ -17,7 +17,7 @@ using job::JobRequest;
 namespace {
 
 class Summary {
-   public:
+ public:
     template <class T>
     Summary& add(std::string_view name, const std::optional<T>& value) {
         if (value) {
@@ -37,7 +37,7 @@ class Summary {
     }
     [[nodiscard]] std::string text() const { return text_; }
 
-   private:
+ private:
     std::string text_;
 };
 
@@ -136,7 +136,8 @@ TEST_CASE("the index of the corpus lists the options that we find", "[golden][sc
         CAPTURE(name);
         const auto script = job::parse_script(test::read_corpus("sbatch/" + name), name);
         auto listed = listed_options(index, "sbatch/" + name);
-        for (auto at = listed.find(" hetjob "); at != std::string::npos; at = listed.find(" hetjob ")) {
+        for (auto at = listed.find(" hetjob "); at != std::string::npos;
+             at = listed.find(" hetjob ")) {
             listed.replace(at, 8, " ");
         }
         const auto reread = job::parse_script("#!/bin/sh\n#SBATCH " + listed + "\n", "INDEX.tsv");

@@ -196,7 +196,8 @@ TEST_CASE("the index' claims about trees hold", "[golden][topology]") {
     }
     SECTION("leaf 2 of the GUID tree has c01-04,07,10-12,14,16,18") {
         const auto fabric = read_fabric("topograph-ut-08.topology.conf");
-        const auto wanted = job::expand_hostlist("a06-p1-dgx-02-c[01-04,07,10-12,14,16,18]").value();
+        const auto wanted =
+            job::expand_hostlist("a06-p1-dgx-02-c[01-04,07,10-12,14,16,18]").value();
         const auto leaves = fabric.leaves();
         CHECK(std::ranges::any_of(leaves, [&](const auto leaf) {
             return std::ranges::equal(leaf, wanted, {}, [&](auto i) { return fabric.nodes[i]; });

@@ -74,6 +74,32 @@ TEST_CASE("Slurm's own masks do not stand in the way, the user's do", "[plugin]"
     }
 }
 
+TEST_CASE("what srun says about --cpu-bind is told from what follows of other options",
+          "[plugin]") {
+    const OwnMask mask;
+    struct Case {
+        std::string why, type, list, noted;
+        bool bound_by_user;
+    };
+    const auto c = GENERATE(values<Case>({{"--cpu-bind=cores", "cores", "cores", "", true},
+                                          {"--cpu-bind=none", "none", "", "", true},
+                                          {"--cpu-bind=rank", "rank", "", "", true},
+                                          {"--cpu-bind=map_cpu:0,1", "map_cpu:", "0,1", "", true},
+                                          {"--cpu-bind=verbose", "", "verbose", "", false},
+                                          {"--hint=nomultithread", "threads", "", "", false},
+                                          {"SLURM_CPU_BIND=cores", "cores", "", "user", true}}));
+    CAPTURE(c.why);
+    auto& job = step("0", 1, 0);
+    job.environment["SLURM_CPU_BIND_TYPE"] = c.type;
+    job.environment["SLURM_CPU_BIND_LIST"] = c.list;
+    if (!c.noted.empty()) {
+        job.environment["RAILHEAD_CPU_BIND"] = c.noted;
+    }
+    Plugin plugin;
+    REQUIRE(plugin.run_step() == 0);
+    CHECK((variable("RAILHEAD_BINDING") == "none: --cpu-bind was given") == c.bound_by_user);
+}
+
 TEST_CASE("a task with all GPUs keeps its mask and gets a map", "[plugin]") {
     const OwnMask mask;
     step("0-7", 1, 0);
@@ -154,6 +180,19 @@ TEST_CASE("the user's variables, /etc/nccl.conf and the user's file win", "[plug
     }
 }
 
+TEST_CASE("no node reads a home directory at launch", "[plugin]") {
+    const OwnMask mask;
+    const TempDir home;
+    home.write(".nccl.conf", "NCCL_IB_HCA==mlx5_2\n");
+    auto& job = step("0", 1, 0);
+    job.environment["HOME"] = home.path();
+    job.environment["NCCL_CONF_FILE"] = home.path(".nccl.conf");
+    const ScopedVariable own{"HOME", home.path()};
+    Plugin plugin;
+    REQUIRE(plugin.run_step() == 0);
+    CHECK(variable("NCCL_IB_HCA") == "=" + eight_rails);  // srun has noted nothing
+}
+
 TEST_CASE("every off switch leaves no trace, also of the step around", "[plugin]") {
     const OwnMask mask;
     const auto before = OwnMask::now();
@@ -174,6 +213,16 @@ TEST_CASE("every off switch leaves no trace, also of the step around", "[plugin]
     REQUIRE(plugin.task_init() == 0);
     CHECK(traces().empty());
     CHECK(OwnMask::now() == before);
+}
+
+TEST_CASE("a site that does not let jobs turn the plugin off is obeyed", "[plugin]") {
+    const OwnMask mask;
+    auto& job = step("0", 1, 0);
+    job.environment["RAILHEAD"] = "off";
+    job.environment["RAILHEAD_RAIL"] = "off";
+    Plugin plugin{{"topology=" + railhead::test::node_file("two-cpu-8gpu.xml"), "user_off=false"}};
+    REQUIRE(plugin.run_step() == 0);
+    CHECK(variable("NCCL_IB_HCA") != "(unset)");
 }
 
 TEST_CASE("NICs and CPUs can be switched off by themselves", "[plugin]") {
@@ -280,6 +329,20 @@ TEST_CASE("srun notes what the user's own NCCL file sets, so that no node reads 
         REQUIRE(plugin.post_opt() == 0);
         CHECK(std::getenv("RAILHEAD_NCCL_CONF") == std::string{"UCX_NET_DEVICES"});
     }
+}
+
+TEST_CASE("srun notes that the user bound the tasks", "[plugin]") {
+    const auto [value, noted] = GENERATE(table<std::string, bool>(
+        {{"none", true}, {"cores", true}, {"verbose", false}, {"quiet", false}, {"", false}}));
+    CAPTURE(value);
+    const ScopedVariable home{"HOME", "/nonexistent"};
+    const ScopedVariable old{"RAILHEAD_CPU_BIND", "left from before"};
+    const ScopedVariable bind{"SLURM_CPU_BIND", value};
+    fake_spank::reset().context = S_CTX_LOCAL;
+    Plugin plugin;
+    REQUIRE(plugin.init() == 0);
+    REQUIRE(plugin.post_opt() == 0);
+    CHECK((std::getenv("RAILHEAD_CPU_BIND") != nullptr) == noted);
 }
 
 TEST_CASE("a misspelt plugstack argument is refused by the commands", "[plugin]") {

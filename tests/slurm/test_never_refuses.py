@@ -93,7 +93,8 @@ def request(rng):
 @pytest.fixture(scope="module")
 def controller(plugins):
     with railhead_rig(NODES, cloud=True, partitions=PARTITIONS, topology=TOPOLOGY, extra=EXTRA, policy=ENFORCE) as rig:
-        for name, what in (("some", "Nodes=n[33-34]"), ("cores", "Nodes=n[35-36] CoreCnt=32,32")):
+        cores = "32,32" if rig.version < (23, 11) else "64"  # a node's, or all
+        for name, what in (("some", "Nodes=n[33-34]"), ("cores", f"Nodes=n[35-36] CoreCnt={cores}")):
             rig.run(["scontrol", "create", "reservation", f"ReservationName={name}", f"Users={rig.user}", "StartTime=now",
                      "Duration=60", *what.split()], user="root")
         yield rig

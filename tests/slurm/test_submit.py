@@ -10,6 +10,7 @@ import re
 import pytest
 
 from conftest import BUILD, ENFORCE, empty
+from keeper import wait_until
 from rig import slurm_version
 
 # The environment of the batch script may differ in these, and in nothing else that is listed in
@@ -54,6 +55,9 @@ FORMS = [
     ("--gres=gpu:8 -N2 -n16", EVEN_TASKS, True),
 ]
 
+# 26.05 counts the tasks of one node, finds no place for 16 GPUs beside them, and waits for ever.
+STOCK_NEVER_STARTS = {"--gpus=16 --ntasks-per-node=8"} if slurm_version() >= (25, 11) else set()
+
 UNTOUCHED = ["-n4", "-N2", "--gpus=1", "--gpus=8 -n8", "--gres=gpu:8", "--gres=gpu:4 -N1"]
 
 OFF = {"RAILHEAD": "off"}
@@ -78,9 +82,15 @@ def visible(output):
 
 
 def run_all(rig, forms, env):
-    """Submits each form; returns {form: (info, output, what the user was told)}."""
+    """Submits each form; returns {form: (info, output, what the user was told)}, None for a job that never starts."""
     jobs = {form: rig.sbatch(SCRIPT, "--time=1", *words(form), env=env) for form in forms}
-    return {form: (rig.wait_job(job, timeout=120), job.output(), job.stderr) for form, job in jobs.items()}
+
+    def result(job):
+        if not wait_until(lambda: rig.job_info(job)["JobState"] != "PENDING", 20, 0.2):
+            rig.run(["scancel", str(job.id)])
+            return None
+        return rig.wait_job(job, timeout=60), job.output(), job.stderr
+    return {form: result(job) for form, job in jobs.items()}
 
 
 @pytest.fixture(scope="module")
@@ -98,14 +108,18 @@ def both(shared_rig):
 def test_a_gang_gets_whole_nodes_and_keeps_its_tasks_and_gpus(both, form, may_differ, alone):
     stock, railhead = (run[form] for run in both)
 
-    for info, output, told in (stock, railhead):
-        assert info["JobState"] == "COMPLETED", (info, output, told)
+    assert railhead and railhead[0]["JobState"] == "COMPLETED", railhead
     assert railhead[0]["NumNodes"] == "2"
-    assert railhead[0]["NumTasks"] == stock[0]["NumTasks"]
-    assert len(tasks_of(railhead[1])) == len(tasks_of(stock[1]))
     assert (railhead[0]["OverSubscribe"] == "NO") == alone
+    assert "railhead: " in railhead[2]
+    if stock is None:
+        assert form in STOCK_NEVER_STARTS, "stock Slurm left the job pending"
+        assert len(tasks_of(railhead[1])) == 16
+        return
+    assert stock[0]["JobState"] == "COMPLETED", stock
+    assert len(tasks_of(railhead[1])) == len(tasks_of(stock[1]))
     assert stock[0]["OverSubscribe"] != "NO"
-    assert "railhead: " in railhead[2] and "railhead: " not in stock[2]
+    assert "railhead: " not in stock[2]
     # Tasks that stock dealt unevenly shared GPUs unevenly too; elsewhere each task sees the same.
     if may_differ is not EVEN_TASKS:
         assert visible(railhead[1]) == visible(stock[1])
@@ -140,7 +154,9 @@ def test_explain_says_what_the_controller_did(both, shared_rig, form, alone):
     assert changes.get("exclusive", False) == alone
     assert f"{changes['switches']}@00:05:00" == info["Switches"]
     for note in component["notes"]:
-        assert (note["text"] in told) == (note["kind"] != "left"), note
+        # Releases differ in whether sbatch works out the node count itself, and so in who wrote it.
+        if note["rule"] != "gang":
+            assert (note["text"] in told) == (note["kind"] != "left"), note
 
 
 @pytest.mark.parametrize("form", UNTOUCHED)
@@ -286,9 +302,13 @@ def test_on_blocks_a_segment_is_written_only_for_a_declared_group(make_rig):
 
     def segment(*options, env=None):
         job = rig.sbatch("#!/bin/sh\ntrue\n", "--gres=gpu:8", "--hold", "--time=1", *options, env=env)
-        return rig.job_info(job).get("SegmentSize", "0"), job.stderr
-    assert segment("-N8")[0] in ("0", "N/A")
-    assert segment("-N8", "--mp-group=2")[0] == "4"
-    assert segment("-N8", env={"RAILHEAD_MP_GROUP": "2"})[0] == "4"
+        told = re.search(r"--segment=(\d+)", job.stderr)
+        shown = rig.job_info(job).get("SegmentSize")  # from 25.05 on
+        assert shown in (None, told[1] if told else "0"), job.stderr
+        return told and told[1]
+    assert segment("-N8") is None
+    assert segment("-N8", "--mp-group=2") == "4"
+    assert segment("-N8", env={"RAILHEAD_MP_GROUP": "2"}) == "4"
+    assert segment("-N8", "--mp-group=2", "--segment=2") is None
     job = rig.sbatch("#!/bin/sh\nsrun hostname\n", "--gres=gpu:8", "-N8", "--mp-group=2", "--time=1")
     assert rig.wait_job(job)["JobState"] == "COMPLETED"

@@ -11,7 +11,8 @@ namespace railhead::test {
 
 std::string corpus() {
     const char* set = std::getenv("RAILHEAD_CORPUS");
-    const std::filesystem::path folder = set != nullptr ? set : RAILHEAD_CHECKOUT "/../shared/corpus";
+    const std::filesystem::path folder =
+        set != nullptr ? set : RAILHEAD_CHECKOUT "/../shared/corpus";
     std::error_code error;
     return std::filesystem::is_directory(folder, error) ? folder.string() : "";
 }
@@ -26,7 +27,8 @@ std::string read_corpus(std::string_view name) {
 
 std::vector<std::string> list_corpus(std::string_view folder, std::string_view suffix) {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator{corpus().append("/").append(folder)}) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator{corpus().append("/").append(folder)}) {
         auto name = entry.path().filename().string();
         if (name.ends_with(suffix)) {
             names.push_back(std::move(name));

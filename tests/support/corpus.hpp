@@ -17,14 +17,16 @@ namespace railhead::test {
 /// The whole of a file of the corpus: "sbatch/stas-launch.sbatch".
 [[nodiscard]] std::string read_corpus(std::string_view name);
 /// The names in a folder of the corpus that end with `suffix`, sorted.
-[[nodiscard]] std::vector<std::string> list_corpus(std::string_view folder, std::string_view suffix);
+[[nodiscard]] std::vector<std::string> list_corpus(std::string_view folder,
+                                                   std::string_view suffix);
 
 }  // namespace railhead::test
 
-#define RAILHEAD_NEED_CORPUS()                                                         \
-    do {                                                                               \
-        if (railhead::test::corpus().empty()) {                                        \
-            SKIP("no corpus: set RAILHEAD_CORPUS, or put it beside the checkout as "   \
-                 "shared/corpus");                                                     \
-        }                                                                              \
+#define RAILHEAD_NEED_CORPUS()                                                      \
+    do {                                                                            \
+        if (railhead::test::corpus().empty()) {                                     \
+            SKIP(                                                                   \
+                "no corpus: set RAILHEAD_CORPUS, or put it beside the checkout as " \
+                "shared/corpus");                                                   \
+        }                                                                           \
     } while (false)

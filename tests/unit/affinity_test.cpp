@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "affinity/binding.hpp"
+#include "affinity/cpu_bind.hpp"
 #include "affinity/cpu_mask.hpp"
 #include "affinity/gpu_map.hpp"
 #include "affinity/task_gpus.hpp"
@@ -183,6 +184,41 @@ TEST_CASE("a task whose GPUs cannot be told is left alone", "[affinity]") {
                               granted("0-63"))
               .reason == "3 tasks share 8 GPUs unevenly");
     CHECK(affinity::bind_task(dgx, {eight, 8}, {}, granted("0-63")).reason == "it has no GPU");
+}
+
+// ---- whose binding ------------------------------------------------------------------------
+
+TEST_CASE("--cpu-bind is found in srun's command line", "[affinity][cpu_bind]") {
+    using namespace std::string_literals;
+    const auto [line, expected] = GENERATE(table<std::string, bool>({
+        {"srun\0-n2\0--cpu-bind=cores\0./a.out\0"s, true},
+        {"srun\0--cpu-bind\0none\0./a.out\0"s, true},
+        {"srun\0--cpu_bind=map_cpu:0,1\0./a.out\0"s, true},
+        {"srun\0--cpu-b=sockets\0./a.out\0"s, true},
+        {"srun\0--cpu-bind=verbose\0--cpu-bind=rank\0./a.out\0"s, true},
+        {"srun\0--cpu-bind=verbose\0./a.out\0"s, false},
+        {"srun\0--cpu-bind\0quiet\0./a.out\0"s, false},
+        {"srun\0--cpus-per-task=8\0--cpu-freq=high\0./a.out\0"s, false},
+        {"srun\0--cpu-bind"s, false},
+        {""s, false},
+    }));
+    CAPTURE(line);
+    CHECK(affinity::command_binds_tasks(line) == expected);
+}
+
+TEST_CASE("Slurm's variables tell --cpu-bind from --hint", "[affinity][cpu_bind]") {
+    const auto [type, list, expected] = GENERATE(table<std::string, std::string, bool>({
+        {"cores", "cores", true},
+        {"none", "", true},
+        {"rank", "", true},
+        {"map_cpu:", "0,1", true},
+        {"threads,mask_cpu:", "0x1,0x2", true},
+        {"threads", "", false},
+        {"", "verbose", false},
+        {"", "", false},
+    }));
+    CAPTURE(type, list);
+    CHECK(affinity::variables_bind_tasks(type, list) == expected);
 }
 
 // ---- masks --------------------------------------------------------------------------------

@@ -18,18 +18,19 @@ namespace {
 using Files = std::map<std::string, std::string>;
 
 Result<Cluster> read(const Files& files) {
-    return fabric::read_cluster("/etc/slurm/slurm.conf",
-                                [&](const std::string& path) -> Result<std::string> {
-                                    const auto file = files.find(path);
-                                    if (file == files.end()) {
-                                        return fail(Errc::not_found, "cannot open \"" + path + "\"");
-                                    }
-                                    return file->second;
-                                });
+    return fabric::read_cluster(
+        "/etc/slurm/slurm.conf", [&](const std::string& path) -> Result<std::string> {
+            const auto file = files.find(path);
+            if (file == files.end()) {
+                return fail(Errc::not_found, "cannot open \"" + path + "\"");
+            }
+            return file->second;
+        });
 }
 
 Cluster read_conf(const std::string& slurm_conf, const std::string& gres_conf = "") {
-    return read({{"/etc/slurm/slurm.conf", slurm_conf}, {"/etc/slurm/gres.conf", gres_conf}}).value();
+    return read({{"/etc/slurm/slurm.conf", slurm_conf}, {"/etc/slurm/gres.conf", gres_conf}})
+        .value();
 }
 
 std::string nodes_of(const Cluster& cluster, const fabric::Partition& partition) {
@@ -74,8 +75,8 @@ TEST_CASE("CPUs, sockets and cores of a node are completed as Slurm does", "[clu
         {"CPUs that do not divide", "CPUs=65 CoresPerSocket=32", "1x32x1=65"},
         {"boards times sockets per board",
          "Boards=2 SocketsPerBoard=2 CoresPerSocket=8 ThreadsPerCore=1", "4x8x1=32"},
-        {"fewer CPUs than threads: cores count", "CPUs=64 Sockets=2 CoresPerSocket=32 ThreadsPerCore=2",
-         "2x32x2=64"},
+        {"fewer CPUs than threads: cores count",
+         "CPUs=64 Sockets=2 CoresPerSocket=32 ThreadsPerCore=2", "2x32x2=64"},
         {"Procs is the old name", "Procs=8", "8x1x1=8"},
         {"zeros are ones", "CPUs=0 Sockets=0 CoresPerSocket=0 ThreadsPerCore=0", "1x1x1=1"},
     }));
@@ -133,16 +134,21 @@ TEST_CASE("the GPU types that slurm.conf leaves open come from gres.conf", "[clu
         {"untyped in both", "gpu:8", "Name=gpu File=/dev/nvidia[0-7]\n", ":8", ""},
         {"typed in gres.conf", "gpu:8", "Name=gpu Type=h100 File=/dev/nvidia[0-7]\n", "h100:8", ""},
         {"one line a GPU", "gpu:2",
-         "Name=gpu Type=a File=/dev/nvidia0 Cores=0-1\nName=gpu Type=a File=/dev/nvidia1 CPUs=2-3\n",
+         "Name=gpu Type=a File=/dev/nvidia0 Cores=0-1\nName=gpu Type=a File=/dev/nvidia1 "
+         "CPUs=2-3\n",
          "a:2", ""},
-        {"two types", "gpu:4", "Name=gpu Type=a File=/dev/nvidia[0-2]\nName=gpu Type=b File=/dev/nvidia3\n",
-         "a:3 b:1", ""},
+        {"two types", "gpu:4",
+         "Name=gpu Type=a File=/dev/nvidia[0-2]\nName=gpu Type=b File=/dev/nvidia3\n", "a:3 b:1",
+         ""},
         {"a hole in the devices", "gpu:3", "Name=gpu Type=a File=/dev/nvidia[0,2-3]\n", "a:3", ""},
         {"Count=", "gpu:8", "Name=gpu Type=a Count=8\n", "a:8", ""},
         {"several files of one GPU", "gpu:1",
-         "Name=gpu Type=1g.5gb MultipleFiles=/dev/nvidia0,/dev/nvidia-caps/nvidia-cap21\n", "1g.5gb:1", ""},
-        {"for this node", "gpu:2", "NodeName=n[1-4] Name=gpu Type=a File=/dev/nvidia[0-1]\n", "a:2", ""},
-        {"for another node", "gpu:2", "NodeName=n2 Name=gpu Type=a File=/dev/nvidia[0-1]\n", ":2", ""},
+         "Name=gpu Type=1g.5gb MultipleFiles=/dev/nvidia0,/dev/nvidia-caps/nvidia-cap21\n",
+         "1g.5gb:1", ""},
+        {"for this node", "gpu:2", "NodeName=n[1-4] Name=gpu Type=a File=/dev/nvidia[0-1]\n", "a:2",
+         ""},
+        {"for another node", "gpu:2", "NodeName=n2 Name=gpu Type=a File=/dev/nvidia[0-1]\n", ":2",
+         ""},
         {"AutoDetect alone", "gpu:8", "AutoDetect=nvml\n", ":8", ""},
         {"AutoDetect on the GPU line", "gpu:8", "Name=gpu AutoDetect=nvml\n", ":8", ""},
         {"other resources", "gpu:1,nic:2", "Name=nic Count=2\nName=gpu Count=1\n", ":1", ""},
@@ -152,9 +158,12 @@ TEST_CASE("the GPU types that slurm.conf leaves open come from gres.conf", "[clu
          "n1: slurm.conf says 8 GPUs, gres.conf lists 4: the node drains"},
         {"only in gres.conf", "", "NodeName=n1 Name=gpu File=/dev/nvidia[0-3]\n", "",
          "n1: gres.conf lists GPUs, slurm.conf has no Gres=gpu"},
-        {"a bad count", "gpu:1", "Name=gpu Count=many\n", ":1", "/etc/slurm/gres.conf:1:1: Count=many"},
-        {"a bad file list", "gpu:1", "Name=gpu File=/dev/nvidia[0-\n", ":1", "gres.conf:1:1: bracket"},
-        {"a word too many", "gpu:1", "Name=gpu Type=a b\n", ":1", "gres.conf:1:17: \"b\" is not Key=Value"},
+        {"a bad count", "gpu:1", "Name=gpu Count=many\n", ":1",
+         "/etc/slurm/gres.conf:1:1: Count=many"},
+        {"a bad file list", "gpu:1", "Name=gpu File=/dev/nvidia[0-\n", ":1",
+         "gres.conf:1:1: bracket"},
+        {"a word too many", "gpu:1", "Name=gpu Type=a b\n", ":1",
+         "gres.conf:1:17: \"b\" is not Key=Value"},
         {"a bad Gres=", "gpu:", "", "", "slurm.conf:1:1: Gres: \"gpu:\" is not a GPU request"},
     }));
     CAPTURE(c.why);
@@ -194,7 +203,8 @@ TEST_CASE("limits of a partition fall back to DEFAULT, then to the cluster", "[c
         "DefMemPerCPU=1000\nMaxMemPerNode=5000\nDefCPUPerGPU=8\nDefMemPerGPU=100\n"
         "PartitionName=DEFAULT MaxTime=1-0 OverSubscribe=force:1 MaxNodes=8 LLN=yes\n"
         "PartitionName=a DefaultTime=30 MaxNodes=UNLIMITED MinNodes=2 DefMemPerNode=7000\n"
-        "PartitionName=b MaxTime=INFINITE OverSubscribe=EXCLUSIVE MaxCPUsPerNode=32 Topology=hall_b\n"
+        "PartitionName=b MaxTime=INFINITE OverSubscribe=EXCLUSIVE MaxCPUsPerNode=32 "
+        "Topology=hall_b\n"
         "PartitionName=c JobDefaults=DefCpuPerGPU=4,DefMemPerGPU=200 DefMemPerNode=0\n"
         "PartitionName=d Exclusive=NODE DefaultTime=NONE\n");
 
@@ -229,7 +239,8 @@ TEST_CASE("limits of a partition fall back to DEFAULT, then to the cluster", "[c
 
 TEST_CASE("cluster-wide values are kept as written", "[cluster]") {
     const auto cluster = read_conf(
-        "ClusterName=alps\ntopologyplugin=topology/tree\nSchedulerParameters=bf_interval=5,max_switch_wait=600\n"
+        "ClusterName=alps\ntopologyplugin=topology/"
+        "tree\nSchedulerParameters=bf_interval=5,max_switch_wait=600\n"
         "SlurmUser=slurm # not root\nEnforcePartLimits=ALL\nJobSubmitPlugins=lua,railhead\n"
         "SelectTypeParameters = CR_Core_Memory\n");
 
@@ -244,12 +255,14 @@ TEST_CASE("cluster-wide values are kept as written", "[cluster]") {
     CHECK_FALSE(fabric::find_parameter(cluster.scheduler_parameters, "max_switch"));
     CHECK(fabric::find_parameter("a,TopoOptional", "TopoOptional") == "");
     CHECK_FALSE(read_conf("EnforcePartLimits=NO\n").enforce_part_limits);
-    CHECK(read_conf("PlugStackConfig=conf.d/p.conf\n").plug_stack_config == "/etc/slurm/conf.d/p.conf");
+    CHECK(read_conf("PlugStackConfig=conf.d/p.conf\n").plug_stack_config ==
+          "/etc/slurm/conf.d/p.conf");
 }
 
 TEST_CASE("Include lines are followed as Slurm follows them", "[cluster]") {
     const auto cluster = read({
-        {"/etc/slurm/slurm.conf", "ClusterName=Alps\nInclude nodes-%c.conf\ninclude /opt/parts.conf\n"},
+        {"/etc/slurm/slurm.conf",
+         "ClusterName=Alps\nInclude nodes-%c.conf\ninclude /opt/parts.conf\n"},
         {"/etc/slurm/nodes-alps.conf", "NodeName=n[1-2] Gres=gpu:4\nInclude more.conf\n"},
         {"/etc/slurm/more.conf", "NodeName=n3\n"},
         {"/opt/parts.conf", "PartitionName=p Nodes=ALL\n"},
@@ -321,7 +334,9 @@ TEST_CASE("a missing gres.conf is worth a word only where there are GPUs", "[clu
 
 TEST_CASE("hostile slurm.conf is read or refused, quickly", "[cluster][hostile]") {
     const std::size_t size = 10U << 20U;
-    const auto conf = [](std::string text) { return Files{{"/etc/slurm/slurm.conf", std::move(text)}}; };
+    const auto conf = [](std::string text) {
+        return Files{{"/etc/slurm/slurm.conf", std::move(text)}};
+    };
     CHECK(read(conf("")));
     CHECK(read(conf(std::string(size, 'x'))));
     CHECK(read(conf(std::string(size, '='))));

@@ -18,7 +18,7 @@ namespace {
 
 /// A folder of this test's own, gone with it.
 class Folder {
-   public:
+ public:
     Folder() { std::filesystem::create_directories(path_); }
     ~Folder() {
         std::error_code ignored;
@@ -33,7 +33,7 @@ class Folder {
         return *this / name;
     }
 
-   private:
+ private:
     std::filesystem::path path_ =
         std::filesystem::temp_directory_path() / fmt::format("railhead-file-{}", ::getpid());
 };

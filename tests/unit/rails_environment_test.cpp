@@ -174,7 +174,7 @@ TEST_CASE("what is wrong with an argument is said with a way out", "[rails][argu
         {"topolgy=/x", "unknown key in plugstack argument 'topolgy=/x': did you mean 'topology'?"},
         {"colour=red",
          "unknown key in plugstack argument 'colour=red': the keys are topology, nics, nccl_conf, "
-         "rail, gpu_affinity, strict, verbose"},
+         "rail, gpu_affinity, user_off, strict, verbose"},
         {"rail=on", "bad value in plugstack argument 'rail=on': rail takes auto or off"},
         {"strict", "bad value in plugstack argument 'strict': strict takes true or false"},
         {"topology=dgx.xml",

@@ -63,10 +63,13 @@ TEST_CASE("recorded machines of the field get the rails we reviewed", "[rails][g
         CAPTURE(name);
         auto node = node::probe(
             {.hwloc_xml = railhead::test::corpus() + "/hwloc-xml/" + name, .root = "/nonexistent"});
+        auto file = "golden/hwloc-xml/" + name.substr(0, name.size() - 4);
         std::string text;
         if (node) {
             node->source = name;
             text = Seen{std::move(*node)}.text();
+            // Format 3 is read from hwloc 2.12 on; before, the refusal is what we reviewed.
+            file += name.ends_with("-xml3.xml") ? ".read.txt" : ".txt";
         } else {
             text = node.error().message + "\n";
             // The message has the folder of the corpus and the version of the hwloc at hand.
@@ -74,8 +77,8 @@ TEST_CASE("recorded machines of the field get the rails we reviewed", "[rails][g
             if (const auto version = text.find("hwloc 2."); version != std::string::npos) {
                 text.erase(version, text.find("cannot") - version);
             }
+            file += ".txt";
         }
-        const auto file = "golden/hwloc-xml/" + name.substr(0, name.size() - 4) + ".txt";
         CHECK(text == railhead::test::golden(file, text));
     }
 }

@@ -154,13 +154,16 @@ TEST_CASE("a node count that the user gave is never changed", "[review]") {
         CHECK(report::changes_text(review.changes).empty());
         CHECK(has_note(review, NoteKind::info, "2-6 is kept"));
         CHECK(review.seen.least_leaves == 2);
+        request.tasks_per_node = 8;
+        CHECK(report::changes_text(reviewed(request, site).changes) == "--exclusive");
     }
     SECTION("named nodes are neither counted nor placed") {
         JobRequest request;
         request.gpus_per_job = "gpu:16";
         request.node_list = "n[1,5]";
-        const auto review = reviewed(request, site);
-        CHECK_FALSE(review.changes.any());
+        CHECK_FALSE(reviewed(request, site).changes.any());
+        request.min_nodes = 2;  // as sbatch fills it in
+        CHECK(report::changes_text(reviewed(request, site).changes) == "--exclusive -c64");
     }
 }
 
@@ -316,6 +319,22 @@ TEST_CASE("observe and advise change nothing and say what would change", "[revie
     const auto text = policy::user_text(review, request, policy::Notes::changes);
     CHECK(text.empty() == (mode == "observe"));
     CHECK_THAT(policy::log_line(review, 1000), ContainsSubstring("gang " + mode));
+}
+
+TEST_CASE("what would change is planned to its end, and advice of a rule that observes is not told",
+          "[review]") {
+    auto request = request_of({"", "", "gpu:1", 16, {}, {}, {}});
+    SECTION("a count that is only planned is placed on paper") {
+        const auto review = reviewed(
+            request, test::make_site("gang.mode = \"advise\"\nplacement.mode = \"enforce\"\n"));
+        CHECK_FALSE(review.changes.any());
+        CHECK(has_note(review, NoteKind::change, "2 nodes fit 1 leaf switch: would wait"));
+    }
+    SECTION("observe says nothing to the user, not even advice") {
+        const auto review = reviewed(request, test::make_site("notes = \"all\"\n"));
+        CHECK(has_note(review, NoteKind::advice, "hides the other GPUs"));
+        CHECK(policy::user_text(review, request, policy::Notes::all).empty());
+    }
 }
 
 TEST_CASE("the user's own --switches is kept unless the policy overrides", "[review]") {

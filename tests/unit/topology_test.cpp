@@ -27,8 +27,7 @@ std::string leaves_of(const Fabric& fabric) {
     std::vector<std::string> parts;
     const auto leaves = fabric.leaves();
     for (std::size_t i = 0; i < leaves.size(); ++i) {
-        parts.push_back(
-            fmt::format("{}={}", fabric.leaf_name(i), nodes_of(fabric, leaves[i])));
+        parts.push_back(fmt::format("{}={}", fabric.leaf_name(i), nodes_of(fabric, leaves[i])));
     }
     return fmt::format("{}", fmt::join(parts, " "));
 }
@@ -173,7 +172,8 @@ TEST_CASE("what does not stop the reader is a warning with its place", "[topolog
          "SwitchName=a Nodes=n[1-3]\nSwitchName=b Nodes=n[4-6]\nSwitchName=st Nodes=n[1-6]\n",
          "6 nodes under more than one leaf switch: n[1-6]"},
         {"separate fabrics", "SwitchName=fa Nodes=n[1-3]\nSwitchName=fb.unknown Nodes=n4\n",
-         "no switch joins all nodes, a job stays within one of these: fa (3 nodes), fb.unknown (1 node)"},
+         "no switch joins all nodes, a job stays within one of these: fa (3 nodes), fb.unknown (1 "
+         "node)"},
         {"an empty value that eats the next key", "SwitchName=s0 Switches= Nodes=n1\n",
          "topology.conf:1:15: \"Switches\" has no value: Slurm takes the next key for it"},
         {"both kinds", "SwitchName=s0 Nodes=n1\nBlockName=b0 Nodes=n2\n",

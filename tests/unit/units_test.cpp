@@ -8,9 +8,9 @@
 using namespace railhead;
 
 TEST_CASE("what is no time is refused", "[units]") {
-    const auto text = GENERATE(as<std::string>{}, "", "x", "1h", ":", ":5", "5:", "1::2", "1:2:3:4",
-                               "-", "-5", "1-2-3", "1-:5", "1-x", " 5", "5 ", "1.5", "99999999999",
-                               "4294967295-0", "--1");
+    const auto text =
+        GENERATE(as<std::string>{}, "", "x", "1h", ":", ":5", "5:", "1::2", "1:2:3:4", "-", "-5",
+                 "1-2-3", "1-:5", "1-x", " 5", "5 ", "1.5", "99999999999", "4294967295-0", "--1");
     CAPTURE(text);
 
     CHECK_FALSE(job::parse_minutes(text));
@@ -23,8 +23,8 @@ TEST_CASE("the longest time is still no unlimited one", "[units]") {
 }
 
 TEST_CASE("what is no size is refused", "[units]") {
-    const auto text = GENERATE(as<std::string>{}, "", "x", "G", "1.5G", "-1", "16GiB", "16Gx", "1 G",
-                               " 1", "18446744073709551616", "18446744073709551615G", "1P");
+    const auto text = GENERATE(as<std::string>{}, "", "x", "G", "1.5G", "-1", "16GiB", "16Gx",
+                               "1 G", " 1", "18446744073709551616", "18446744073709551615G", "1P");
     CAPTURE(text);
 
     CHECK_FALSE(job::parse_megabytes(text));

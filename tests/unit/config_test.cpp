@@ -1,0 +1,96 @@
+// The policies that are shipped as examples.  They cannot rot: this reads them all.
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "policy/parse.hpp"
+#include "policy/policy.hpp"
+#include "support/catch.hpp"
+
+namespace {
+
+using namespace railhead;
+
+const std::string folder = RAILHEAD_CHECKOUT "/config";
+
+std::vector<std::string> shipped_policies() {
+    std::vector<std::string> paths;
+    for (const auto& where : {folder, folder + "/examples"}) {
+        for (const auto& entry : std::filesystem::directory_iterator{where}) {
+            if (entry.path().extension() == ".toml") {
+                paths.push_back(entry.path().string());
+            }
+        }
+    }
+    std::ranges::sort(paths);
+    return paths;
+}
+
+std::string text_of(const std::string& path) {
+    const auto text = read_file(path);
+    REQUIRE(text);
+    return *text;
+}
+
+std::string errors_of(const std::string& text, const std::string& path) {
+    const auto policy = policy::parse_policy(text, path);
+    std::string errors;
+    if (!policy) {
+        for (const auto& error : policy.error()) {
+            errors += to_string(error) + "\n";
+        }
+    }
+    return errors;
+}
+
+/// The text with its "#key" and "#[table]" lines made live; prose has a blank after the "#".
+std::string uncommented(const std::string& text) {
+    std::string out;
+    for (const auto line : split(text, '\n')) {
+        const bool key = line.size() > 1 && line[0] == '#' && line[1] != ' ';
+        out += std::string{line.substr(key ? 1 : 0)} + "\n";
+    }
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("every policy that is shipped is right", "[config]") {
+    const auto paths = shipped_policies();
+    REQUIRE(paths.size() >= 4);
+    for (const auto& path : paths) {
+        CAPTURE(path);
+        CHECK(errors_of(text_of(path), path).empty());
+    }
+}
+
+TEST_CASE("the policy that is installed observes and changes nothing", "[config]") {
+    const auto path = folder + "/railhead.toml";
+    const auto policy = policy::parse_policy(text_of(path), path);
+    REQUIRE(policy);
+    policy::Settings settings;
+    policy::apply(policy->global, settings);
+    CHECK(settings.gang.mode == policy::Mode::observe);
+    CHECK(settings.placement.mode == policy::Mode::observe);
+    CHECK(policy->partitions.empty());
+    CHECK(policy->rules.empty());
+}
+
+TEST_CASE("the commented policy shows every key, and each example of a key is right", "[config]") {
+    const auto path = folder + "/railhead.toml";
+    const auto text = uncommented(text_of(path));
+    CHECK(errors_of(text, path).empty());
+    for (const std::string key :
+         {"enabled", "mode", "notes", "user_off", "slurm_conf", "topology", "exclusive", "partial",
+          "isolation_note", "gpus_per_node", "override", "wait", "model_parallel_group", "name"}) {
+        CAPTURE(key);
+        CHECK(text.find("\n" + key + " = ") != std::string::npos);
+    }
+    for (const std::string key : {"partition", "account", "qos", "min_gpus", "max_gpus"}) {
+        CAPTURE(key);
+        CHECK(text.find(key + " = ", text.find("match = {")) != std::string::npos);
+    }
+}

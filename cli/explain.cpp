@@ -54,6 +54,9 @@ void run(const Options& options, Console& console) {
     }
     for (const auto& warning : script->warnings) {
         console.warn(warning);
+        if (warning.code == Errc::bad_input) {
+            console.leave(Exit::findings);  // sbatch, or one release of it, would refuse the script
+        }
     }
     if (loaded.absent) {
         return console.fail({Errc::not_found,
@@ -70,7 +73,8 @@ void run(const Options& options, Console& console) {
     for (const auto& component : script->components) {
         reviews.push_back(policy::review(component.request, *loaded.site));
         explained.push_back({component.request, reviews.back()});
-        if (reviews.back().refusal) {
+        const bool nowhere = reviews.back().seen.partition.empty() && !reviews.back().off;
+        if (reviews.back().refusal || nowhere) {
             console.leave(Exit::findings);
         }
     }

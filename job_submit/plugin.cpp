@@ -55,7 +55,9 @@ void tell(const policy::Loaded& loaded, bool first) {
         log_info(fmt::format("no policy \"{}\": every job passes unchanged", loaded.policy_path));
     } else if (!loaded.site) {
         log_error(fmt::format("policy \"{}\" is not used: {}", loaded.policy_path,
-                              first ? "every job passes unchanged" : "the last good one stays"));
+                              first             ? "every job passes unchanged"
+                              : loaded.degraded ? "the cluster as last known stays in force"
+                                                : "the last good one stays"));
     } else {
         log_info(fmt::format("policy \"{}\" in force, {}, {}", loaded.policy_path,
                              count_of(loaded.site->partitions.size(), "partition"),

@@ -34,6 +34,10 @@ void SiteCache::refresh() {
 }
 
 void SiteCache::take(policy::Loaded loaded, bool first) {
+    // A file caught half-written must not undo what was known of the cluster.
+    if (!first && loaded.degraded && site_) {
+        loaded.site = nullptr;
+    }
     tell_(loaded, first);
     if (loaded.site || loaded.absent) {
         auto site = loaded.site;

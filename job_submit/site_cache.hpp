@@ -29,7 +29,7 @@ class SiteCache {
     void start();
 
     /// The site in force; null while there is none.  Looks at the files when it is time to.
-    /// A policy that has become bad leaves the last good one in force; one that has been
+    /// A policy, slurm.conf or topology that has become bad leaves the last good one in force; one that has been
     /// removed leaves none.
     [[nodiscard]] std::shared_ptr<const policy::Site> current(Clock::time_point now);
 

@@ -62,6 +62,11 @@ class Cutter {
     void warn(std::size_t at, std::string message) {
         warnings_.push_back({Errc::unsupported, std::move(message), position(at)});
     }
+    void warn_about_comment(std::size_t at, bool within_word) {
+        if (within_word) {
+            warn(at, "sbatch takes the rest of the line, from this \"#\" on, for a comment");
+        }
+    }
     void warn_about_blank(std::size_t at, char quote) {
         if (quote == 0) {
             warn(at, "sbatch before 24.05 splits the word here in spite of the backslash");
@@ -81,23 +86,24 @@ Result<std::optional<std::string>> Cutter::take_word(std::size_t& at) {
     bool escaped = false;
     for (; at < line_.size() && (quote != 0 || !is_blank(line_[at])); ++at) {
         const char c = line_[at];
-        if (!escaped && c == '\\' && line_.substr(at + 1).starts_with(' ')) {
+        if (std::exchange(escaped, false)) {
+            word += c;
+            continue;
+        }
+        if (c == '\\' && line_.substr(at + 1).starts_with(' ')) {
             word += line_[++at];
             warn_about_blank(at, quote);
-        } else if (!escaped && c == '\\') {
+        } else if (c == '\\') {
             escaped = true;
-        } else if (!escaped && quote != 0 && c == quote) {
+        } else if (c == quote) {
             quote = 0;
-        } else if (!escaped && quote == 0 && (c == '"' || c == '\'')) {
+        } else if (quote == 0 && (c == '"' || c == '\'')) {
             quote = c;
-        } else if (!escaped && quote == 0 && c == '#') {
-            if (at > start) {
-                warn(at, "sbatch takes the rest of the line, from this \"#\" on, for a comment");
-            }
+        } else if (quote == 0 && c == '#') {
+            warn_about_comment(at, at > start);
             break;
         } else {
             word += c;
-            escaped = false;
         }
     }
     if (quote != 0) {

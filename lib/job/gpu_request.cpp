@@ -80,6 +80,11 @@ std::optional<GpuCount> parse_entry(std::string_view rest) {
     if (rest.front() != ':' || type.empty() || type.find_first_of(":=") != std::string_view::npos) {
         return std::nullopt;
     }
+    // "+16", "-1" and a number too large to count with are no types: Slurm refuses most of them.
+    const bool number = type.find_first_not_of("0123456789") == std::string_view::npos;
+    if (type.front() == '+' || type.front() == '-' || (number && !count)) {
+        return std::nullopt;
+    }
     return GpuCount{type, count.value_or(1)};
 }
 

@@ -167,6 +167,7 @@ std::vector<std::size_t> running_order(std::size_t groups) {
 
 void append_names(const std::vector<Group>& groups, std::vector<std::string>& names) {
     std::vector<std::vector<std::string>> numbers;
+    numbers.reserve(groups.size());
     for (const auto& group : groups) {
         numbers.push_back(numbers_of(group));
     }

@@ -19,7 +19,7 @@ std::optional<std::uint32_t> parse_scaled(std::string_view text) {
     if (text.ends_with('k') || text.ends_with('K')) {
         factor = 1024;
     } else if (text.ends_with('m') || text.ends_with('M')) {
-        factor = 1024 * 1024;
+        factor = std::uint64_t{1024} * 1024;
     }
     if (factor > 1) {
         text.remove_suffix(1);

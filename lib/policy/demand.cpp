@@ -17,6 +17,10 @@ std::uint64_t count_in(std::string_view tres, GpuDemand& demand) {
         demand.unreadable = true;
         return 0;
     }
+    const auto type = gpus->type();
+    const bool another = !type.empty() && !demand.type.empty() && type != demand.type;
+    demand.several_types = demand.several_types || gpus->parts.size() > 1 || another;
+    demand.type = type.empty() ? demand.type : type;
     return gpus->total();
 }
 
@@ -32,6 +36,14 @@ std::uint64_t stated_nodes(const job::JobRequest& request) {
 }
 
 }  // namespace
+
+bool has_gpus(const fabric::NodeFacts& node, const GpuDemand& demand, std::uint64_t count) {
+    if (demand.type.empty()) {
+        return node.gpu_total() >= count;
+    }
+    const auto found = node.gpus.find(std::string{demand.type});
+    return found != node.gpus.end() && found->second >= count;
+}
 
 GpuDemand gpu_demand(const job::JobRequest& request) {
     GpuDemand demand;

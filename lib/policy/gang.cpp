@@ -93,6 +93,9 @@ std::string_view left_to_slurm(const Work& work) {
     if (!request.reservation.empty()) {
         return "a reservation was asked for";
     }
+    if (work.demand.several_types) {
+        return "several types of GPU were asked for";
+    }
     if (work.demand.by_socket) {
         return "GPUs were asked for by socket";
     }
@@ -109,6 +112,17 @@ std::string_view left_to_slurm(const Work& work) {
     return {};
 }
 
+/// How many nodes of the partition have all their GPUs of the type asked for.
+std::size_t nodes_with_gpus(const Work& work) {
+    const auto& partition = work.partition;
+    if (work.demand.type.empty() || (!partition.several_types && partition.gpu_type == work.demand.type)) {
+        return partition.gpu_nodes.size();
+    }
+    return static_cast<std::size_t>(std::ranges::count_if(partition.gpu_nodes, [&](const auto node) {
+        return has_gpus(work.site.cluster.nodes[node], work.demand, work.gpus_per_node);
+    }));
+}
+
 /// Why `nodes` nodes may be too few, or too many, for this job; empty when they are right.
 std::string why_not(const Work& work, std::uint64_t nodes) {
     const auto& limits = work.partition.limits;
@@ -123,8 +137,11 @@ std::string why_not(const Work& work, std::uint64_t nodes) {
     if (nodes < limits.min_nodes) {
         return fmt::format("the partition asks for {} at least", count_of(limits.min_nodes, "node"));
     }
-    if (nodes > work.partition.gpu_nodes.size()) {
-        return fmt::format("the partition has {}", count_of(work.partition.gpu_nodes.size(), "GPU node"));
+    if (const auto there = nodes_with_gpus(work); nodes > there) {
+        return fmt::format("the partition has {}{}", count_of(there, "node"),
+                           work.demand.type.empty()
+                               ? std::string{" with GPUs"}
+                               : fmt::format(" with {} GPUs", printable(work.demand.type)));
     }
     if (work.request.tasks_per_node && work.demand.tasks > *work.request.tasks_per_node * nodes) {
         return fmt::format("{} at {} a node need more nodes", count_of(work.demand.tasks, "task"),
@@ -338,7 +355,7 @@ void review_stated_count(Work& work) {
         work.say(rule, NoteKind::info, fmt::format("not made exclusive: {}", word));
         return;
     }
-    if (least > work.partition.gpu_nodes.size()) {
+    if (least > nodes_with_gpus(work)) {
         return;  // stock will say so
     }
     write(work, false);
@@ -349,6 +366,13 @@ void review_stated_count(Work& work) {
 void apply_gang_rule(Work& work) {
     if (!work.demand.any() || work.demand.unreadable) {
         return;
+    }
+    if (!work.demand.type.empty() && !work.partition.mixed && !work.partition.gpu_nodes.empty() &&
+        work.gpus_per_node > 0 && nodes_with_gpus(work) == 0) {
+        work.say(rule, NoteKind::advice,
+                 fmt::format("no node of partition \"{}\" has {} GPUs", printable(work.partition.name),
+                             printable(work.demand.type)),
+                 work.settings.gang.mode);
     }
     if (work.gpus_per_node == 0) {
         if (work.partition.mixed) {

@@ -16,10 +16,11 @@ void apply_isolation_rule(Work& work) {
     }
     const bool bound = request.gpu_bind.find("gpu") != std::string_view::npos;
     const bool all_of_a_node = work.demand.per_task >= work.gpus_per_node && work.gpus_per_node > 0;
-    if ((request.gpus_per_task.empty() || all_of_a_node) && !request.tasks_per_gpu && !bound) {
+    const bool by_task = work.demand.per_task > 0 && !all_of_a_node;
+    if (!by_task && !request.tasks_per_gpu && !bound) {
         return;
     }
-    const auto* option = !request.gpus_per_task.empty() && !all_of_a_node ? "--gpus-per-task"
+    const auto* option = by_task ? "--gpus-per-task"
                          : request.tasks_per_gpu        ? "--ntasks-per-gpu"
                                                         : "--gpu-bind";
     work.say("isolation", NoteKind::advice,

@@ -116,6 +116,7 @@ class Loader {
         auto cluster = fabric::read_cluster(
             to_.slurm_conf_path, [this](const std::string& path) { return read(path, false); });
         if (!cluster) {
+            to_.degraded = true;
             to_.warnings.push_back(std::move(cluster.error()));
             return {};
         }
@@ -136,11 +137,13 @@ class Loader {
         to_.topology_path = path;
         const auto text = read(path, false);
         if (!text) {
+            to_.degraded = true;
             to_.warnings.push_back(text.error());
             return {};
         }
         auto fabric = fabric::parse_topology_conf(*text, path, &to_.warnings);
         if (!fabric) {
+            to_.degraded = true;
             to_.warnings.push_back(std::move(fabric.error()));
             return {};
         }

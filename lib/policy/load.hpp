@@ -29,6 +29,7 @@ struct Places {
 
 struct Loaded {
     std::shared_ptr<const Site> site;  ///< null when there is no policy, or a broken one
+    bool degraded = false;             ///< slurm.conf or the topology could not be read
     bool absent = false;               ///< there is no policy file: nothing is to change
     std::string policy_path;           ///< the file that was read, or looked for last
     std::string slurm_conf_path;

@@ -15,6 +15,10 @@ namespace {
 
 constexpr std::string_view rule = "placement";
 
+/// Under slurmctld's locks a user's words are not weighed beyond this: no real job has so many.
+constexpr std::size_t most_features = 16;
+constexpr int most_partitions = 16;
+
 /// A constraint that is nothing but features joined by "&"; nothing when it is more than that.
 std::optional<std::vector<std::string_view>> plain_features(std::string_view constraint) {
     if (constraint.find_first_of("|[]()*,!") != std::string_view::npos) {
@@ -25,6 +29,9 @@ std::optional<std::vector<std::string_view>> plain_features(std::string_view con
         if (!trim(part).empty()) {
             features.push_back(trim(part));
         }
+    }
+    if (features.size() > most_features) {
+        return std::nullopt;
     }
     return features;
 }
@@ -109,52 +116,80 @@ struct Span {
     std::uint32_t usable = 0;
 };
 
-/// The nodes of each leaf that the job may use: its partition's, less -x, within -C.
-/// Nothing when that cannot be told from the request.
-std::optional<std::vector<std::uint32_t>> usable_leaf_sizes(const Work& work,
-                                                            const PartitionSite& partition) {
-    const auto features = plain_features(work.request.constraint);
-    const auto excluded = indices_of(work.request.exclude, work.site);
-    if (!features || !excluded) {
+/// What narrows the nodes of a partition for this job, read once a review.
+struct Narrowing {
+    std::vector<std::string_view> features;  ///< -C
+    std::vector<std::uint32_t> excluded;     ///< -x, sorted
+    std::uint64_t gpus = 0;                  ///< a node must have, of the type asked for
+};
+
+/// Nothing when it cannot be told from the request.
+std::optional<Narrowing> narrowing_of(const Work& work) {
+    auto features = plain_features(work.request.constraint);
+    auto excluded = indices_of(work.request.exclude, work.site);
+    if (!features || !excluded || work.demand.several_types) {
         return std::nullopt;
     }
+    const auto gpus = work.demand.per_node > 0 ? work.demand.per_node
+                                               : (work.demand.total + work.nodes - 1) / work.nodes;
+    return Narrowing{std::move(*features), std::move(*excluded), std::max<std::uint64_t>(1, gpus)};
+}
+
+/// The nodes of each leaf that the job may use: its partition's that have the GPUs, less -x,
+/// within -C.
+std::vector<std::uint32_t> usable_leaf_sizes(const Work& work, const PartitionSite& partition,
+                                             const Narrowing& narrowing) {
     std::vector<std::uint32_t> sizes(partition.leaf_sizes.size());
     for (const auto index : partition.gpu_nodes) {
         const auto& node = work.site.cluster.nodes[index];
-        const bool fits = std::ranges::all_of(*features, [&](const auto feature) {
-            return std::ranges::find(node.features, feature) != node.features.end();
-        });
+        const bool fits =
+            has_gpus(node, work.demand, narrowing.gpus) &&
+            std::ranges::all_of(narrowing.features, [&](const auto feature) {
+                return std::ranges::find(node.features, feature) != node.features.end();
+            });
         if (fits && work.site.leaf_of[index] != Site::no_leaf &&
-            !std::ranges::binary_search(*excluded, index)) {
+            !std::ranges::binary_search(narrowing.excluded, index)) {
             ++sizes[work.site.leaf_of[index]];
         }
     }
     return sizes;
 }
 
-Span span_in(const Work& work, const PartitionSite& partition) {
+/// Whether every GPU node of the partition will do, so that its ready table answers.
+bool takes_any_node(const Work& work, const PartitionSite& partition) {
+    const bool type_fits = work.demand.type.empty() || partition.gpu_type == work.demand.type;
+    return work.request.constraint.empty() && work.request.exclude.empty() && !partition.mixed &&
+           type_fits && !work.demand.several_types;
+}
+
+Span span_in(const Work& work, const PartitionSite& partition,
+             std::optional<Narrowing>& narrowing) {
     if (partition.off_fabric || !work.request.reservation.empty()) {
         return {};
     }
-    if (work.request.constraint.empty() && work.request.exclude.empty()) {
+    if (takes_any_node(work, partition)) {
         return {least_leaves(partition.spans, work.nodes), partition.used_leaves};
     }
-    const auto sizes = usable_leaf_sizes(work, partition);
-    if (!sizes) {
+    if (!narrowing && !(narrowing = narrowing_of(work))) {
         return {};
     }
-    const auto usable = std::ranges::count_if(*sizes, [](auto size) { return size > 0; });
-    return {least_leaves(span_tables(work.site, *sizes), work.nodes),
+    const auto sizes = usable_leaf_sizes(work, partition, *narrowing);
+    const auto usable = std::ranges::count_if(sizes, [](auto size) { return size > 0; });
+    return {least_leaves(span_tables(work.site, sizes), work.nodes),
             static_cast<std::uint32_t>(usable)};
 }
 
 /// Partitions named together can differ: the largest minimum of all holds on each.
 Span span_of(const Work& work) {
     Span span;
+    std::optional<Narrowing> narrowing;
+    if (std::ranges::count(work.request.partition, ',') >= most_partitions) {
+        return {};
+    }
     for (auto names = work.request.partition;;) {
         const auto comma = names.find(',');
         const auto* partition = work.site.find(trim(names.substr(0, comma)));
-        const auto one = partition != nullptr ? span_in(work, *partition) : Span{};
+        const auto one = partition != nullptr ? span_in(work, *partition, narrowing) : Span{};
         if (one.least == 0) {
             return {};
         }

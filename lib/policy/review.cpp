@@ -61,8 +61,30 @@ bool Changes::any() const {
            switch_wait_s || segment;
 }
 
+namespace {
+
+/// Longer words than Slurm itself takes: it refuses the job, and we need not weigh them.
+bool oversized(const job::JobRequest& request) {
+    constexpr std::size_t most = 1024;
+    constexpr std::size_t most_of_a_list = std::size_t{64} << 10U;
+    const auto longer = [](std::string_view text) { return text.size() > most; };
+    return request.node_list.size() > most_of_a_list || request.exclude.size() > most_of_a_list ||
+           longer(request.partition) || longer(request.constraint) || longer(request.prefer) ||
+           longer(request.account) || longer(request.qos) || longer(request.reservation) ||
+           longer(request.gpus_per_job) || longer(request.gpus_per_node) ||
+           longer(request.gpus_per_socket) || longer(request.gpus_per_task) ||
+           longer(request.gpu_bind);
+}
+
+}  // namespace
+
 Review review(const job::JobRequest& request, const Site& site) {
     Review out;
+    if (oversized(request)) {
+        out.notes.push_back({"site", NoteKind::info, Mode::observe,
+                             "passed as it is: an option is longer than Slurm takes"});
+        return out;
+    }
     if (request.off && site.policy.user_off) {
         out.off = true;
         return out;
@@ -112,7 +134,10 @@ Review review_update(const job::JobRequest& request, const Site& site) {
         if (!request.partition.empty() && partition.name != first_partition(request.partition)) {
             continue;
         }
-        if (partition.gpu_nodes.empty() || partition.settings.placement.mode != Mode::enforce ||
+        if (partition.gpu_nodes.empty()) {
+            continue;  // no gang is there
+        }
+        if (partition.settings.placement.mode != Mode::enforce ||
             !partition.settings.enabled || partition.off_fabric) {
             return out;
         }
@@ -123,7 +148,9 @@ Review review_update(const job::JobRequest& request, const Site& site) {
         least = span;
         any = &partition;
     }
-    if (least) {
+    // More than one leaf: the count from before may have become impossible, and the job would wait
+    // for nothing.  One leaf is left alone: what the job has is no worse.
+    if (least && *least > 1) {
         out.changes.switches = *least;
         out.changes.switch_wait_s = any->settings.placement.wait_s;
         out.seen.nodes = *request.min_nodes;

@@ -20,6 +20,8 @@ struct GpuDemand {
     std::uint64_t per_task = 0;             ///< --gpus-per-task; 0: not said
     std::uint64_t tasks = 0;                ///< -n, or what the GPUs imply; 0: not said
     bool by_socket = false;                 ///< --gpus-per-socket: the node count stays Slurm's
+    std::string_view type;                  ///< the one type asked for; empty: any
+    bool several_types = false;             ///< "h100:8,a100:8"
     bool unreadable = false;
     [[nodiscard]] bool any() const { return total > 0 || per_node > 0 || by_socket; }
 };
@@ -43,6 +45,10 @@ struct Work {
         out.notes.push_back({rule, kind, mode, std::move(text)});
     }
 };
+
+/// Whether a node can give `count` GPUs of the type that the job asks for.
+[[nodiscard]] bool has_gpus(const fabric::NodeFacts& node, const GpuDemand& demand,
+                            std::uint64_t count);
 
 [[nodiscard]] GpuDemand gpu_demand(const job::JobRequest& request);
 

@@ -38,6 +38,9 @@ void add_gpu_node(PartitionSite& site, std::uint32_t index, const fabric::NodeFa
     const bool first = site.gpu_nodes.empty();
     site.capacity = first ? capacity : least(site.capacity, capacity);
     site.mixed = site.mixed || node.gpus.size() > 1 || (!first && gpus != site.gpus_per_node);
+    const auto& type = node.gpus.begin()->first;
+    site.several_types = site.several_types || (!first && type != site.gpu_type);
+    site.gpu_type = site.several_types ? std::string{} : type;
     site.gpus_per_node = gpus;
     site.gpu_nodes.push_back(index);
 }

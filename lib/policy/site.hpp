@@ -35,6 +35,8 @@ struct PartitionSite {
     Settings settings;                   ///< global and [partition.NAME] applied; rules are not
     std::vector<std::uint32_t> gpu_nodes;  ///< indices into Site::cluster.nodes, ascending
     std::uint32_t gpus_per_node = 0;     ///< 0: no GPU node, or `mixed`
+    std::string gpu_type;                ///< of all of them; empty: untyped, or several types
+    bool several_types = false;          ///< nodes of one type beside nodes of another
     bool mixed = false;                  ///< nodes with unequal GPU counts, or several types in a node
     NodeCapacity capacity;
     std::vector<std::uint32_t> leaf_sizes;  ///< GPU nodes of each leaf or block, in fabric order

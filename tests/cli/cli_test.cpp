@@ -117,6 +117,12 @@ TEST_CASE("an error names file, line and column, and leaves status 2", "[cli][er
     CHECK_THAT(output.err, ContainsSubstring(c.expected));
 }
 
+TEST_CASE("a job that has nowhere to run is a finding", "[cli]") {
+    const auto output = railhead_run(explain("pretrain.sbatch", {"--", "-p", "nowhere"}));
+    CHECK(output.status == 1);
+    CHECK_THAT(output.out, ContainsSubstring("in no partition that slurm.conf has"));
+}
+
 TEST_CASE("every broken policy is refused with a place, and none crashes", "[cli][errors]") {
     for (const auto& entry : std::filesystem::directory_iterator{data("policies/bad")}) {
         CAPTURE(entry.path().filename().string());
@@ -130,6 +136,7 @@ TEST_CASE("every broken policy is refused with a place, and none crashes", "[cli
 
 TEST_CASE("an option that sbatch does not know is told with what was meant", "[cli]") {
     const auto output = railhead_run(explain("typo.sbatch"));
+    CHECK(output.status == 1);  // sbatch would refuse it
     CHECK_THAT(output.err, ContainsSubstring("typo.sbatch:3:"));
     CHECK_THAT(output.err, ContainsSubstring("exclusve"));
     CHECK_THAT(output.err, ContainsSubstring("exclusive"));

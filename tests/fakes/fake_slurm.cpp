@@ -6,12 +6,15 @@
 #include <cstring>
 #include <mutex>
 
+#include "fakes/failing_memory.hpp"
+
 namespace {
 
 std::mutex mutex;
 std::vector<std::string> lines;
 
 __attribute__((format(printf, 1, 0))) void record(const char* format, va_list arguments) {
+    const fakes::SparedMemory spared;
     std::array<char, 4096> text{};
     std::vsnprintf(text.data(), text.size(), format, arguments);
     const std::lock_guard lock{mutex};

@@ -4,38 +4,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <climits>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define FAKE_SPANK_OWN_MALLOC 0
-#else
-#define FAKE_SPANK_OWN_MALLOC 1
-#endif
+#include "fakes/failing_memory.hpp"
 
 namespace {
 
 constexpr auto success = static_cast<spank_err_t>(ESPANK_SUCCESS);
 
 fake_spank::Job current;
-thread_local long allocations_left = LONG_MAX;
-thread_local bool allocation_failed = false;
-
-/// Our own bookkeeping never runs out of memory.
-class Spared {
- public:
-    Spared() : left_{allocations_left} { allocations_left = LONG_MAX; }
-    Spared(const Spared&) = delete;
-    Spared& operator=(const Spared&) = delete;
-    ~Spared() { allocations_left = left_; }
-
- private:
-    long left_;
-};
 
 void count_call() {
     if (++current.calls == current.throw_at) {
@@ -45,7 +25,7 @@ void count_call() {
 
 __attribute__((format(printf, 2, 0))) void record(const char* level, const char* format,
                                                   va_list arguments) {
-    const Spared spared;
+    const fakes::SparedMemory spared;
     std::array<char, 8192> text{};
     std::vsnprintf(text.data(), text.size(), format, arguments);
     auto line = std::string{level} + ": " + text.data();
@@ -76,39 +56,7 @@ Job& reset() {
     return current;
 }
 
-FailingMemory::FailingMemory(long allocations) {
-    allocation_failed = false;
-    allocations_left = allocations;
-}
-
-FailingMemory::~FailingMemory() {
-    allocations_left = LONG_MAX;
-}
-
-bool FailingMemory::works() {
-    return FAKE_SPANK_OWN_MALLOC != 0;
-}
-
-bool FailingMemory::has_failed() const {
-    return allocation_failed;
-}
-
 }  // namespace fake_spank
-
-#if FAKE_SPANK_OWN_MALLOC
-extern "C" {
-void* __libc_malloc(std::size_t size);  // glibc's own, behind the name that we take here
-
-void* malloc(std::size_t size) {
-    if (allocations_left != LONG_MAX && --allocations_left < 0) {
-        allocation_failed = true;
-        errno = ENOMEM;
-        return nullptr;
-    }
-    return __libc_malloc(size);
-}
-}
-#endif
 
 #define FAKE_SPANK_LOG(name, level)                                            \
     __attribute__((format(printf, 1, 2))) void name(const char* format, ...) { \
@@ -131,7 +79,7 @@ spank_context_t spank_context() {
 
 spank_err_t spank_option_register(spank_t /*spank*/, spank_option* option) {
     count_call();
-    const Spared spared;
+    const fakes::SparedMemory spared;
     current.options.push_back({option->name, option->usage, option->val, option->cb});
     return success;
 }
@@ -151,7 +99,7 @@ spank_err_t spank_get_item(spank_t /*spank*/, spank_item item, ...) {
 
 spank_err_t spank_getenv(spank_t /*spank*/, const char* name, char* buffer, int length) {
     count_call();
-    const Spared spared;
+    const fakes::SparedMemory spared;
     const auto found = current.environment.find(name);
     if (found == current.environment.end()) {
         return ESPANK_ENV_NOEXIST;
@@ -163,7 +111,7 @@ spank_err_t spank_getenv(spank_t /*spank*/, const char* name, char* buffer, int 
 
 spank_err_t spank_setenv(spank_t /*spank*/, const char* name, const char* value, int overwrite) {
     count_call();
-    const Spared spared;
+    const fakes::SparedMemory spared;
     if (overwrite == 0 && current.environment.contains(name)) {
         return ESPANK_ENV_EXISTS;
     }
@@ -173,7 +121,7 @@ spank_err_t spank_setenv(spank_t /*spank*/, const char* name, const char* value,
 
 spank_err_t spank_unsetenv(spank_t /*spank*/, const char* name) {
     count_call();
-    const Spared spared;
+    const fakes::SparedMemory spared;
     current.environment.erase(name);
     return success;
 }
@@ -181,7 +129,7 @@ spank_err_t spank_unsetenv(spank_t /*spank*/, const char* name) {
 spank_err_t spank_job_control_setenv(spank_t /*spank*/, const char* name, const char* value,
                                      int /*overwrite*/) {
     count_call();
-    const Spared spared;
+    const fakes::SparedMemory spared;
     current.control[name] = value;
     return success;
 }

@@ -42,17 +42,4 @@ Job& job();
 /// A new job; gives it.
 Job& reset();
 
-/// While it lives, the n-th and every later allocation of the process fails, but for our own.
-/// Does nothing under a sanitizer, which has an allocator of its own.
-class FailingMemory {
- public:
-    explicit FailingMemory(long allocations);
-    FailingMemory(const FailingMemory&) = delete;
-    FailingMemory& operator=(const FailingMemory&) = delete;
-    ~FailingMemory();
-    [[nodiscard]] static bool works();
-    /// Whether any allocation has failed.
-    [[nodiscard]] bool has_failed() const;
-};
-
 }  // namespace fake_spank

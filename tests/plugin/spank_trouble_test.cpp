@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "fakes/failing_memory.hpp"
 #include "plugin/spank_host.hpp"
 
 using fake_spank::job;
@@ -105,7 +106,7 @@ TEST_CASE("an exception in any call does not leave the plugin", "[plugin]") {
 }
 
 TEST_CASE("running out of memory at any point does not leave the plugin", "[plugin]") {
-    if (!fake_spank::FailingMemory::works()) {
+    if (!fakes::FailingMemory::works()) {
         SKIP("a sanitizer has its own allocator");
     }
     const OwnMask mask;
@@ -117,7 +118,7 @@ TEST_CASE("running out of memory at any point does not leave the plugin", "[plug
         bool has_failed = false;
         std::array<int, 4> status{};
         {
-            const fake_spank::FailingMemory memory{at};
+            const fakes::FailingMemory memory{at};
             status = {plugin.init(), plugin.post_opt(), plugin.user_init(), plugin.task_init()};
             has_failed = memory.has_failed();
         }

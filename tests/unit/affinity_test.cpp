@@ -188,7 +188,7 @@ TEST_CASE("a task whose GPUs cannot be told is left alone", "[affinity]") {
 
 // ---- whose binding ------------------------------------------------------------------------
 
-TEST_CASE("--cpu-bind is found in srun's command line", "[affinity][cpu_bind]") {
+TEST_CASE("the option --cpu-bind is found in srun's command line", "[affinity][cpu_bind]") {
     using namespace std::string_literals;
     const auto [line, expected] = GENERATE(table<std::string, bool>({
         {"srun\0-n2\0--cpu-bind=cores\0./a.out\0"s, true},

@@ -1,5 +1,7 @@
 // The review: what becomes of a request, as tables.  8 nodes of 8 H100 and 64 CPUs behind two
 // leaves, unless a case says otherwise.
+#include <chrono>
+
 #include <fmt/format.h>
 
 #include "policy/parse.hpp"
@@ -396,6 +398,65 @@ TEST_CASE("the least leaves are those that the job may use", "[review]") {
     CHECK(review.changes.switches.value_or(0) == want.leaves);
 }
 
+TEST_CASE("only nodes with the GPUs asked for count", "[review]") {
+    SECTION("two types of equal count in one partition") {
+        auto cluster = test::make_cluster({});
+        for (const auto i : {2, 3, 6, 7}) {
+            cluster.nodes[static_cast<std::size_t>(i)].gpus = {{"a100", 8}};
+        }
+        const auto site =
+            policy::compile(*policy::parse_policy(enforce, "p"), cluster, test::make_fabric({}));
+        const auto four = reviewed(request_of({"gpu:h100:32", "", "", 32, {}, {}, {}}), site);
+        CHECK(four.changes.min_nodes == 4U);
+        CHECK_FALSE(four.changes.switches);  // two of each leaf: no placement is narrower
+        const auto two = reviewed(request_of({"gpu:h100:16", "", "", 16, {}, {}, {}}), site);
+        CHECK(two.changes.switches == 1U);
+        const auto five = reviewed(request_of({"gpu:h100:40", "", "", 40, {}, {}, {}}), site);
+        CHECK_FALSE(five.changes.any());
+    }
+    SECTION("nodes of unequal count") {
+        auto cluster = test::make_cluster({});
+        for (const auto i : {2, 3, 6, 7}) {
+            cluster.nodes[static_cast<std::size_t>(i)].gpus = {{"h100", 4}};
+        }
+        const auto site =
+            policy::compile(*policy::parse_policy(enforce, "p"), cluster, test::make_fabric({}));
+        CHECK_FALSE(reviewed(request_of({"", "gpu:8", "", {}, {}, {}, 4}), site).changes.switches);
+        CHECK(reviewed(request_of({"", "gpu:4", "", {}, {}, {}, 4}), site).changes.switches == 1U);
+    }
+    SECTION("a type that is not there is told") {
+        const auto review = reviewed(request_of({"gpu:a100:16", "", "", 16, {}, {}, {}}), test::make_site(enforce));
+        CHECK_FALSE(review.changes.any());
+        CHECK(has_note(review, NoteKind::advice, "no node of partition \"main\" has a100 GPUs"));
+    }
+    SECTION("several types are left to Slurm") {
+        const auto review = reviewed(request_of({"gpu:h100:8,gpu:a100:8", "", "", 16, {}, {}, {}}), test::make_site(enforce));
+        CHECK_FALSE(review.changes.min_nodes);
+    }
+}
+
+TEST_CASE("no request keeps slurmctld for long, whatever it says", "[review]") {
+    test::ClusterShape shape;
+    shape.nodes = 2048;
+    shape.leaves = 64;
+    const auto site = test::make_site(enforce, shape);
+    std::string partitions = "main";
+    std::string features = "a";
+    for (int i = 0; i < 100'000; ++i) {
+        partitions += ",main";
+        features += "&a";
+    }
+    const auto repeated = GENERATE(15U, 200U, 100'000U);
+    CAPTURE(repeated);
+    auto request = request_of({"", "gpu:8", "", 16, 8, {}, 2});
+    request.partition = std::string_view{partitions}.substr(0, 4 + 5 * repeated);
+    request.constraint = std::string_view{features}.substr(0, 1 + 2 * repeated);
+    request.exclude = "n[1-2000]";
+    const auto start = std::chrono::steady_clock::now();
+    static_cast<void>(reviewed(request, site));
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::milliseconds{500});
+}
+
 TEST_CASE("partitions named together must agree", "[review]") {
     auto cluster = test::make_cluster({});
     auto second = cluster.partitions[0];
@@ -490,6 +551,9 @@ TEST_CASE("isolated GPUs are noted, since NCCL loses its peer-to-peer paths", "[
     CHECK(has_note(reviewed(request, site), NoteKind::advice, "--gpus-per-task hides"));
     request = request_of({"", "gpu:8", "", 16, 8, {}, 2});
     CHECK_FALSE(has_note(reviewed(request, site), NoteKind::advice, "hides"));
+    request.gpus_per_task = "cpu=8";  // as -c reaches slurmctld from 24.11 on
+    CHECK_FALSE(has_note(reviewed(request, site), NoteKind::advice, "hides"));
+    request.gpus_per_task = "";
     request.gpu_bind = "gres/gpu:single:1";
     CHECK(has_note(reviewed(request, site), NoteKind::advice, "--gpu-bind hides"));
     request.gpu_bind = "gres/gpu:none";

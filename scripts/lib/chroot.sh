@@ -64,6 +64,12 @@ enter_chroot() {
     local dir=$1 builds=${1%.partial}.build
     shift
     mkdir -p "$builds" "$cache/ccache" "$root/build" "$dir"/railhead/{main,shared,ccache}
+    # Objects of another checkout could be newer than the sources of this one, and ninja would keep
+    # them.  The compiler's cache makes up for it.
+    if [[ $(cat "$builds/.checkout" 2>/dev/null) != "$root" ]]; then
+        rm -rf --one-file-system "${builds:?}"/*
+        printf '%s\n' "$root" >"$builds/.checkout"
+    fi
     cp --dereference /etc/hosts /etc/resolv.conf "$dir/etc/"
     # shellcheck disable=SC2016  # expanded by the inner shell
     unshare --mount --pid --fork --kill-child --propagation private bash -euc '

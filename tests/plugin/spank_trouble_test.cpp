@@ -71,15 +71,28 @@ TEST_CASE("a node that lacks a rail of the site's list sets the list all the sam
     CHECK(variable("UCX_NET_DEVICES") == "mlx5_0:1");
 }
 
-TEST_CASE("GPUs that cannot be told apart leave the tasks as they are", "[plugin]") {
+TEST_CASE("a node that cannot be read sets the site's list all the same", "[plugin]") {
+    step("0", 1, 0);
+    Plugin plugin{{"topology=/nonexistent", "nics=mlx5_0,mlx5_1", "nccl_conf=/nonexistent"}};
+    REQUIRE(plugin.run_step() == 0);
+    CHECK(variable("NCCL_IB_HCA") == "=mlx5_0:1,mlx5_1:1");
+    CHECK(variable("UCX_NET_DEVICES") == "(unset)");
+}
+
+TEST_CASE("GPUs that cannot be told apart get the job's list and nothing of their own",
+          "[plugin]") {
     const OwnMask mask;
+    const auto before = OwnMask::now();
     auto& job = step("9", 1, 0);
     Plugin plugin;
     REQUIRE(plugin.run_step() == 0);
-    CHECK(traces().empty());
+    CHECK(variable("NCCL_IB_HCA") == "=" + eight_rails);
+    CHECK(variable("UCX_NET_DEVICES") == "(unset)");
+    CHECK(variable("RAILHEAD_BINDING") == "(unset)");
+    CHECK(OwnMask::now() == before);
     CHECK(
-        job.has_logged("error: railhead: GPU 9 is not one of this node's 8: tasks are left as "
-                       "they are"));
+        job.has_logged("error: railhead: GPU 9 is not one of this node's 8: tasks get no NICs "
+                       "and CPUs of their own"));
 }
 
 // ---- the host lives -----------------------------------------------------------------------

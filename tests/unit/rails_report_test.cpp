@@ -51,7 +51,8 @@ TEST_CASE("the fixtures look as we reviewed them", "[rails][golden]") {
 TEST_CASE("the text keeps to 80 columns", "[rails]") {
     auto node = recorded_node("dgx-h100.xml");
     node.source = "dgx-h100.xml";
-    for (const auto line : railhead::split(Seen{std::move(node)}.text(), '\n')) {
+    const auto text = Seen{std::move(node)}.text();
+    for (const auto line : railhead::split(text, '\n')) {
         CAPTURE(line);
         CHECK(line.size() <= 80);
     }

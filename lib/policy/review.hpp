@@ -51,7 +51,7 @@ struct Refusal {
 
 /// The job as the rules saw it; for `explain` and for the log.
 struct Seen {
-    std::string_view partition;
+    std::string partition;               ///< the first one named
     std::uint64_t gpus = 0;              ///< all of the job; 0 for a CPU job
     std::uint32_t nodes = 0;             ///< after the gang rule; 0 while open
     std::uint32_t gpus_per_node = 0;

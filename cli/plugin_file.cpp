@@ -77,7 +77,8 @@ std::optional<Elf64_Sym> find_symbol(std::string_view file, const Elf64_Ehdr& he
 }  // namespace
 
 Result<std::uint32_t> plugin_version(const std::string& path) {
-    const auto file = read_file(path);
+    constexpr std::size_t most = std::size_t{1} << 30U;  // with debug information they grow large
+    const auto file = read_file(path, most);
     if (!file) {
         return tl::unexpected{file.error()};
     }

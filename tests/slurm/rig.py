@@ -464,8 +464,13 @@ class Rig:
         """`scontrol show job` as dictionaries: one for each array task or component of a het job."""
         out = self.run(["scontrol", "-o", "show", "job", str(job.id if isinstance(job, Job) else job)], user="root").stdout
         # Values may hold blanks and "="; the next key follows a blank.
-        return [dict(part.split("=", 1) for part in re.split(r"\s+(?=[A-Z][\w/:]*=)", line.strip()) if "=" in part)
-                for line in out.splitlines() if line.strip()]
+        infos = [dict(part.split("=", 1) for part in re.split(r"\s+(?=[A-Z][\w/:]*=)", line.strip()) if "=" in part)
+                 for line in out.splitlines() if line.strip()]
+        for info in infos:
+            # 26.05 tells by Exclusive= what OverSubscribe=NO meant before.
+            if info.get("Exclusive") == "NO" and info["OverSubscribe"] == "NO":
+                info["OverSubscribe"] = "OK"
+        return infos
 
     def job_info(self, job):
         return self.job_infos(job)[0]

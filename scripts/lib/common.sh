@@ -161,6 +161,7 @@ build() {
     (($# == 0)) || targets=(--target "$@")
     [[ -z ${RAILHEAD_WERROR:-} ]] || options+=("-DRAILHEAD_WERROR=$RAILHEAD_WERROR")
     [[ ! -w $cache ]] || export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
+    export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 # objects of another checkout will do
     lock "$root/build/$preset/.lock"
     logs=$root/build/$preset/logs
     step "configure $preset" cmake --preset "$preset" "${options[@]}" &&

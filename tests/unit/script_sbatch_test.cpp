@@ -1,13 +1,15 @@
 // The reader of sbatch scripts against sbatch itself.
 //
-// "sbatch -v" lists the options in force before it talks to a controller, so neither a cluster nor
+// "sbatch -vvv" lists the options in force before it talks to a controller, so neither a cluster nor
 // a daemon is needed: only the command.
+#include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <array>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <set>
 #include <string>
 
@@ -49,21 +51,44 @@ class Sbatch {
                               const std::string& environment = "") const {
         const auto file = folder_ / "job.sh";
         std::ofstream{file, std::ios::binary} << script;
-        const auto command = fmt::format(
-            "cd {0} && env {1} SLURM_CONF={0}/slurm.conf timeout 10 "
-            "sbatch -v --test-only {2} {3} 2>&1 </dev/null",
-            folder_.string(), environment, arguments, file.string());
-        const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe{::popen(command.c_str(), "r"),
-                                                                   ::pclose};
         Verdict verdict;
-        for (int c = 0; pipe && (c = std::fgetc(pipe.get())) != EOF;) {
-            verdict.said += static_cast<char>(c);
-        }
+        verdict.said = run(fmt::format(
+            "cd {0} && exec env {1} SLURM_CONF={0}/slurm.conf timeout --foreground 10 "
+            "sbatch -vvv --test-only {2} {3} 2>&1 </dev/null",
+            folder_.string(), environment, arguments, file.string()));
         verdict.options = options_in(verdict.said);
         return verdict;
     }
 
  private:
+    /// What the command says until it has listed all options: what follows is the search for a
+    /// controller, which Slurm 26.05 does not give up for two seconds.
+    static std::string run(const std::string& command) {
+        std::array<int, 2> ends{};
+        if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+            return {};
+        }
+        const auto child = ::fork();
+        REQUIRE(child >= 0);
+        if (child == 0) {
+            ::setpgid(0, 0);
+            ::dup2(ends[1], STDOUT_FILENO);
+            ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+            ::_exit(127);
+        }
+        ::close(ends[1]);
+        std::string said;
+        std::array<char, 4096> buffer{};
+        for (ssize_t got = 0; said.find("Connection refused") == std::string::npos &&
+                              (got = ::read(ends[0], buffer.data(), buffer.size())) > 0;) {
+            said.append(buffer.data(), static_cast<std::size_t>(got));
+        }
+        ::close(ends[0]);
+        ::kill(-child, SIGKILL);
+        ::waitpid(child, nullptr, 0);
+        return said;
+    }
+
     static std::string options_in(const std::string& output) {
         std::vector<std::string> components;
         std::set<std::string> names;

@@ -149,19 +149,20 @@ class Rig:
     env         more environment for slurmctld
     cloud       nodes only exist in slurmctld: placement is real, nothing runs, 10,000 nodes are fine
     proctrack   "linuxproc", or "cgroup" (freezer of cgroup v1)
+    enforce     AccountingStorageEnforce; there are then a database, slurmdbd, and the account "lab" with the user
     folder      where; default is a new folder below the temporary one
     """
 
     def __init__(self, nodes=8, *, leaves=0, topology=None, partitions=None, plugins=None, job_submit=False,
                  plugstack="", policy=None, files=None, extra="", scheduler="bf_interval=1,sched_interval=2",
-                 select="CR_Core", env=None, cloud=False, proctrack="linuxproc", folder=None, user=USER, **node):
+                 select="CR_Core", env=None, cloud=False, proctrack="linuxproc", enforce="", folder=None, user=USER, **node):
         self.nodes = [Nodes(nodes, **node)] if isinstance(nodes, int) else list(nodes)
         self.partitions = partitions or "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
         self.plugins = Path(plugins).resolve() if plugins else None
         self.job_submit, self.plugstack, self.policy = job_submit, plugstack, policy
         self.files = dict(files or {})
         self.extra, self.scheduler, self.select = extra, scheduler, select
-        self.env, self.cloud, self.proctrack = dict(env or {}), cloud, proctrack
+        self.env, self.cloud, self.proctrack, self.enforce = dict(env or {}), cloud, proctrack, enforce
         self.folder = Path(folder).absolute() if folder else None
         self.user = user
         self.version = slurm_version()
@@ -200,9 +201,11 @@ class Rig:
 
     def _start(self):
         self._make_folder()
-        self.port = free_ports(1 + (0 if self.cloud else len(self.names)))
+        self.port = free_ports(2 + (0 if self.cloud else len(self.names)))  # slurmctld, slurmdbd, each slurmd
         self._write_config()
         self._start_munged()
+        if self.enforce:
+            self._start_accounting()
         self.start_slurmctld()
         if not self.cloud:
             for name in self.names:
@@ -277,6 +280,34 @@ class Rig:
             "munged", "--foreground", f"--key-file={key}", f"--socket={self.munge_socket}",
             f"--pid-file={folder}/munged.pid", f"--log-file={folder}/munged.log", f"--seed-file={folder}/munged.seed"],
             ready=self.munge_socket.exists, user="munge")
+
+    def _start_accounting(self):
+        data, socket = self.dir / "database", self.dir / "database.sock"
+        data.mkdir()
+        mariadbd = ["mariadbd", "--no-defaults", "--user=root", f"--datadir={data}"]
+        # slurmdbd's stored procedures need the system tables, and mariadb-install-db more packages.
+        tables = next(path for path in ("/usr/share/mariadb", "/usr/share/mysql") if os.path.exists(path))
+        made = subprocess.run([*mariadbd, "--bootstrap"], capture_output=True, text=True, check=False, input="\n".join(
+            ["create database mysql;", "use mysql;", Path(tables, f"{os.path.basename(tables)}_system_tables.sql").read_text()]))
+        if made.returncode:
+            raise RigError(f"make the database: {tail(made.stderr)}")
+        # No rights are asked for: the socket is in our folder, and there is no port.
+        self._daemon("mariadbd", [*mariadbd, "--skip-networking", "--skip-grant-tables", f"--socket={socket}",
+                                  f"--pid-file={self.dir}/mariadbd.pid"], ready=socket.exists)
+        conf = self.etc / "slurmdbd.conf"
+        conf.write_text("\n".join([
+            "AuthType=auth/munge", f"AuthInfo=socket={self.munge_socket}", "DbdHost=localhost", f"DbdPort={self.port + 1}",
+            "SlurmUser=root", "StorageType=accounting_storage/mysql", "StorageHost=localhost", "StorageUser=root",
+            f"LogFile={self.logs}/slurmdbd.log", f"PidFile={self.dir}/slurmdbd.pid", ""]))
+        conf.chmod(0o600)
+
+        def sacctmgr(*words):
+            return subprocess.run(["sacctmgr", "-i", *words], env=self.environment("root"), capture_output=True, text=True, check=False)
+        self._daemon("slurmdbd", ["slurmdbd", "-D"], lambda: sacctmgr("show", "cluster").returncode == 0,
+                     env={"MYSQL_UNIX_PORT": str(socket)})
+        for what in (["cluster", "rig"], ["account", "lab"], ["user", self.user, "account=lab"]):
+            if (added := sacctmgr("add", *what)).returncode:
+                raise RigError(f"add {' '.join(what)} to slurmdbd: {tail(added.stdout + added.stderr)}")
 
     def start_slurmctld(self):
         def ready():
@@ -373,6 +404,10 @@ class Rig:
             lines.append(f"TopologyPlugin=topology/{'block' if 'BlockName' in self.topology else 'tree'}")
         if self.job_submit:
             lines.append("JobSubmitPlugins=railhead")
+        if self.enforce:
+            lines += ["AccountingStorageType=accounting_storage/slurmdbd", "AccountingStorageHost=localhost",
+                      f"AccountingStoragePort={self.port + 1}", f"AccountingStoragePass={self.munge_socket}",
+                      f"AccountingStorageEnforce={self.enforce}", "AccountingStorageTRES=gres/gpu"]
         if self.cloud:
             lines += ["ResumeProgram=/bin/true", "SuspendProgram=/bin/true", "SuspendTime=36000", "ResumeTimeout=36000"]
         if self.proctrack == "cgroup":
@@ -386,7 +421,7 @@ class Rig:
         done = 0
         for group in self.nodes:
             names = self.names[done:done + group.count]
-            yield group, f"n[{names[0][1:]}-{names[-1][1:]}]", self.port + 1 + done
+            yield group, f"n[{names[0][1:]}-{names[-1][1:]}]", self.port + 2 + done
             done += group.count
 
     def _node_lines(self):

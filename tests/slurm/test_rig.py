@@ -96,7 +96,7 @@ def test_nothing_is_left(proctrack):
     assert wait_until(lambda: "sleep" in {name(pid) for pid in descendants(rig.keeper.pid)}, 10)
     processes = [rig.keeper.pid, *descendants(rig.keeper.pid)]
     assert {"munged", "slurmctld", "slurmd"} <= {name(pid) for pid in processes}
-    ports = range(rig.port, rig.port + 3)
+    ports = range(rig.port, rig.port + 4)
 
     rig.stop()
 
@@ -158,7 +158,7 @@ def test_everything_ends_even_when_the_owner_is_killed():
     assert wait_until(lambda: not alive(processes) and not folder.exists(), 20)
 
 
-@pytest.mark.parametrize("daemon, offset", [("slurmctld", 0), ("slurmd", 2)])
+@pytest.mark.parametrize("daemon, offset", [("slurmctld", 0), ("slurmd", 3)])
 def test_a_port_in_use_is_avoided(daemon, offset, monkeypatch):
     real, taken = rig_module.free_ports, []
 
@@ -170,7 +170,7 @@ def test_a_port_in_use_is_avoided(daemon, offset, monkeypatch):
     monkeypatch.setattr(rig_module, "free_ports", free_ports)
 
     with Rig(2) as rig:
-        assert taken[0].getsockname()[1] not in range(rig.port, rig.port + 3)
+        assert taken[0].getsockname()[1] not in range(rig.port, rig.port + 4)
         assert rig.run(["srun", "-N2", "hostname"]).returncode == 0
     taken[0].close()
 

@@ -98,9 +98,9 @@ struct Work {
 /// The GPU nodes of `partition` that the job may use, and that have `feature` where it is not empty.
 [[nodiscard]] NodeSet usable_nodes(const Work& work, const PartitionSite& partition,
                                    const Narrowing& narrowing, std::string_view feature = {});
-/// How many of `nodes` are on each leaf of the partition's fabric.
-[[nodiscard]] std::vector<std::uint32_t> leaf_sizes_of(const Work& work,
-                                                       const PartitionSite& partition,
+/// How many of `nodes` are on each leaf of `fabric`, the partition's.
+[[nodiscard]] std::vector<std::uint32_t> leaf_sizes_of(const PartitionSite& partition,
+                                                       const FabricSite& fabric,
                                                        const NodeSet& nodes);
 
 /// Under slurmctld's locks a user's list of partitions is not weighed beyond this.

@@ -32,7 +32,8 @@ std::uint32_t known_nodes(const Work& work) {
 /// it may use them, hold it within one leaf.
 bool holds(Work& work, const PartitionSite& partition, std::uint32_t nodes) {
     const auto& feature = work.settings.placement.set_aside;
-    if (nodes >= partition.smallest_leaf) {
+    const auto* fabric = work.site.fabric_of(partition);
+    if (fabric == nullptr || nodes >= partition.smallest_leaf) {
         return false;
     }
     const auto* narrowing = narrowing_of(work, nodes);
@@ -43,7 +44,7 @@ bool holds(Work& work, const PartitionSite& partition, std::uint32_t nodes) {
     if (nodes == 1) {
         return set.count() > 0;
     }
-    return std::ranges::any_of(leaf_sizes_of(work, partition, set),
+    return std::ranges::any_of(leaf_sizes_of(partition, *fabric, set),
                                [nodes](auto size) { return size >= nodes; });
 }
 

@@ -98,11 +98,11 @@ NodeSet usable_nodes(const Work& work, const PartitionSite& partition, const Nar
     return set;
 }
 
-std::vector<std::uint32_t> leaf_sizes_of(const Work& work, const PartitionSite& partition,
+std::vector<std::uint32_t> leaf_sizes_of(const PartitionSite& partition, const FabricSite& fabric,
                                          const NodeSet& nodes) {
     std::vector<std::uint32_t> sizes(partition.leaf_sizes.size());
     nodes.each([&](auto node) {
-        if (const auto leaf = work.site.leaf_of[node]; leaf != Site::no_leaf) {
+        if (const auto leaf = fabric.leaf_of[node]; leaf != FabricSite::no_leaf) {
             ++sizes[leaf];
         }
     });

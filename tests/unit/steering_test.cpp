@@ -35,7 +35,7 @@ fabric::Cluster cluster_with_small_leaf() {
 }
 
 policy::Site site_of(fabric::Cluster cluster, const std::string& toml = steering) {
-    return policy::compile(*policy::parse_policy(toml, "p"), std::move(cluster), make_fabric(four_leaves()));
+    return policy::compile(*policy::parse_policy(toml, "p"), std::move(cluster), {make_fabric(four_leaves())});
 }
 
 std::string preferred(const JobRequest& request, const policy::Site& site) {

@@ -1,6 +1,7 @@
 // railhead explain SCRIPT: what would become of this script at submission.
 #include <cstdlib>
 #include <map>
+#include <ctime>
 #include <memory>
 #include <vector>
 
@@ -70,7 +71,8 @@ void run(const Options& options, Console& console) {
     std::vector<policy::Review> reviews;
     std::vector<report::Explained> explained;
     reviews.reserve(script->components.size());
-    for (const auto& component : script->components) {
+    for (auto& component : script->components) {
+        component.request.submitted_s = std::time(nullptr);
         reviews.push_back(policy::review(component.request, *loaded.site));
         explained.push_back({component.request, reviews.back()});
         const bool nowhere = reviews.back().seen.partition.empty() && !reviews.back().off;

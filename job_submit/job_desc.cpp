@@ -1,6 +1,7 @@
 #include "job_desc.hpp"
 
 #include <cstring>
+#include <ctime>
 #include <limits>
 #include <optional>
 #include <string>
@@ -156,6 +157,7 @@ job::JobRequest request_from(const job_desc_msg_t& desc) {
     if (desc.time_limit != NO_VAL) {
         request.time_limit_min = desc.time_limit == INFINITE ? job::unlimited : desc.time_limit;
     }
+    request.submitted_s = std::time(nullptr);
     request.switches = desc.req_switch == 0 ? std::nullopt : set32(desc.req_switch);
     request.switch_wait_s = set32(desc.wait4switch);
 #if RAILHEAD_HAVE_SEGMENT_SIZE
@@ -197,6 +199,7 @@ void write_changes(const policy::Changes& changes, job_desc_msg_t& desc) {
     desc.segment_size = changes.segment.value_or(desc.segment_size);
 #endif
     replace(desc.prefer, changes.prefer);
+    replace(desc.exc_nodes, changes.exclude);
 }
 
 }  // namespace railhead::job_submit

@@ -1,6 +1,8 @@
 #include "policy/check.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <iterator>
 #include <utility>
 
@@ -28,6 +30,8 @@ class Checker {
             auto found = check_fabrics(*loaded_.site, loaded_.topology_path, slurm_);
             std::ranges::move(found, std::back_inserter(findings_));
             check_switch_wait();
+            check_set_aside();
+            check_lemons();
         }
         return std::move(findings_);
     }
@@ -96,6 +100,86 @@ class Checker {
                             "it to {}{}",
                             duration_text(longest), duration_text(most),
                             said ? "" : " (its default): set it"));
+        }
+    }
+
+    /// The features that any layer of the policy sets aside.
+    [[nodiscard]] std::set<std::string> set_aside() const {
+        std::set<std::string> features;
+        const auto add = [&](const Overlay& overlay) {
+            if (overlay.set_aside && !overlay.set_aside->empty()) {
+                features.insert(*overlay.set_aside);
+            }
+        };
+        const auto& policy = loaded_.site->policy;
+        add(policy.global);
+        std::ranges::for_each(policy.partitions, add, &PartitionOverlay::overlay);
+        std::ranges::for_each(policy.rules, add, &Rule::overlay);
+        return features;
+    }
+
+    void check_set_aside() {
+        const auto features = set_aside();
+        for (const auto& feature : features) {
+            check_set_aside(feature);
+        }
+        const auto& parameters = loaded_.site->cluster.scheduler_parameters;
+        if (!features.empty() && !fabric::find_parameter(parameters, "ignore_prefer_validation")) {
+            say("set_aside", Level::warning,
+                "SchedulerParameters lacks ignore_prefer_validation: without it Slurm refuses a small "
+                "job when the nodes set aside are not as slurm.conf says");
+        }
+    }
+
+    /// Whole leaves are to be set aside, and not all of them.
+    void check_set_aside(const std::string& feature) {
+        const auto& site = *loaded_.site;
+        const auto found = site.by_feature.find(feature);
+        if (found == site.by_feature.end()) {
+            say("set_aside", Level::warning,
+                fmt::format("no node of slurm.conf has the feature \"{}\": no job is steered", feature));
+            return;
+        }
+        for (const auto& fabric : site.fabrics) {
+            if (fabric.fabric.is_planned()) {
+                check_set_aside(feature, found->second, fabric);
+            }
+        }
+    }
+
+    void check_set_aside(const std::string& feature, const NodeSet& nodes, const FabricSite& site) {
+        const auto leaves = site.fabric.leaves();
+        std::vector<std::uint32_t> marked(leaves.size());
+        nodes.each([&](auto node) {
+            if (site.leaf_of[node] != FabricSite::no_leaf) {
+                ++marked[site.leaf_of[node]];
+            }
+        });
+        std::size_t whole = 0;
+        for (std::size_t leaf = 0; leaf < marked.size(); ++leaf) {
+            const auto size = leaves[leaf].size();
+            whole += marked[leaf] == size ? 1 : 0;
+            if (marked[leaf] > 0 && marked[leaf] < size) {
+                say("set_aside", Level::warning,
+                    fmt::format("{} of the {} of leaf \"{}\" have the feature \"{}\": mark all or none, "
+                                "or small jobs still break the leaf up",
+                                marked[leaf], count_of(size, "node"), site.fabric.leaf_name(leaf), feature));
+            }
+        }
+        if (whole > 0 && whole == marked.size()) {
+            say("set_aside", Level::warning,
+                fmt::format("every leaf has the feature \"{}\": none is left for large jobs", feature));
+        } else if (whole > 0) {
+            say("set_aside", Level::fine,
+                fmt::format("{} of {} leaves for small jobs: \"{}\"", whole, marked.size(), feature));
+        }
+    }
+
+    void check_lemons() {
+        if (loaded_.lemons > 0) {
+            say("lemons", Level::fine,
+                fmt::format("{}: {}, {}", loaded_.lemons_path, count_of(loaded_.lemons, "line"),
+                            count_of(loaded_.site->lemons.size(), "node")));
         }
     }
 

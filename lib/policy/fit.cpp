@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "policy/rules.hpp"
+#include "policy/usable.hpp"
 
 namespace railhead::policy {
 

@@ -10,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "policy/rules.hpp"
+#include "policy/usable.hpp"
 
 namespace railhead::policy {
 

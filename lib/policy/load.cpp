@@ -9,6 +9,7 @@
 #include "fabric/cluster.hpp"
 #include "fabric/fabric.hpp"
 #include "fabric/topology_yaml.hpp"
+#include "policy/lemons.hpp"
 #include "policy/parse.hpp"
 
 namespace railhead::policy {
@@ -60,7 +61,8 @@ class Loader {
         }
         auto cluster = read_cluster(*policy);
         auto fabrics = read_fabrics(*policy, cluster);
-        auto site = compile(std::move(*policy), std::move(cluster), std::move(fabrics));
+        const auto lemons = read_lemons(*policy);
+        auto site = compile(std::move(*policy), std::move(cluster), std::move(fabrics), lemons);
         to_.warnings.insert(to_.warnings.end(), site.warnings.begin(), site.warnings.end());
         to_.site = std::make_shared<const Site>(std::move(site));
     }
@@ -167,6 +169,30 @@ class Loader {
         std::vector<fabric::Fabric> fabrics;
         fabrics.push_back(std::move(*fabric));
         return fabrics;
+    }
+
+    /// None is no fault, unless the policy names it.  What of it is wrong is told in one line, and
+    /// the rest of it holds.
+    std::vector<Lemon> read_lemons(const Policy& policy) {
+        const bool named = !policy.lemons.empty();
+        to_.lemons_path = named ? policy.lemons : beside(to_.slurm_conf_path, "railhead.lemons");
+        const auto text = read(to_.lemons_path, true);
+        if (!text) {
+            if (named || text.error().code != Errc::not_found) {
+                to_.warnings.push_back(text.error());
+            }
+            return {};
+        }
+        auto lemons = parse_lemons(*text, to_.lemons_path);
+        if (!lemons.errors.empty()) {
+            auto& first = lemons.errors.front();
+            if (lemons.errors.size() > 1) {
+                first.message += fmt::format(", and {} more", count_of(lemons.errors.size() - 1, "bad line"));
+            }
+            to_.warnings.push_back(std::move(first));
+        }
+        to_.lemons = lemons.entries.size();
+        return std::move(lemons.entries);
     }
 
     const Places& places_;

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,8 @@ struct Loaded {
     std::string policy_path;           ///< the file that was read, or looked for last
     std::string slurm_conf_path;
     std::string topology_path;         ///< the file that was read; empty: there is no topology
+    std::string lemons_path;           ///< need not be there
+    std::size_t lemons = 0;            ///< lines of it that were read
     std::vector<Error> errors;         ///< why `site` is null
     std::vector<Error> warnings;       ///< what was left out of the site
     std::vector<std::pair<std::string, FileStamp>> sources;  ///< every file looked at

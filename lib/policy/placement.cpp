@@ -2,12 +2,15 @@
 // fabric a segment, only where a model-parallel group is declared.
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "policy/rules.hpp"
+#include "policy/usable.hpp"
 
 namespace railhead::policy {
 
@@ -71,6 +74,36 @@ void write_switches(Work& work, std::uint32_t least) {
     }
 }
 
+/// Whether every GPU node of the partition will do, so that its ready table answers.
+bool takes_any_node(const Work& work, const PartitionSite& partition) {
+    const bool type_fits = work.demand.type.empty() || partition.gpu_type == work.demand.type;
+    const bool avoids = work.narrowing && !work.narrowing->excluded.empty();
+    return work.request.constraint.empty() && !avoids && work.request.exclude.empty() && !partition.mixed &&
+           type_fits && !work.demand.several_types;
+}
+
+/// How many nodes of each leaf the job may use; nothing when it cannot be told.
+std::optional<std::vector<std::uint32_t>> leaf_sizes_for(Work& work, const PartitionSite& partition,
+                                                         const FabricSite& fabric) {
+    if (takes_any_node(work, partition)) {
+        return partition.leaf_sizes;
+    }
+    const auto* narrowing = narrowing_of(work, work.nodes);
+    return narrowing != nullptr
+               ? std::optional{usable_leaf_sizes(work, partition, fabric, *narrowing)}
+               : std::nullopt;
+}
+
+/// Whether every partition has room for the job in segments: -C, -x or lemons may leave no block
+/// with a whole one, and Slurm would refuse the job.
+bool can_start(Work& work, std::uint32_t segment) {
+    return on_each_partition(work, [&](const PartitionSite& partition) {
+        const auto* fabric = work.site.fabric_of(partition);
+        const auto sizes = fabric != nullptr ? leaf_sizes_for(work, partition, *fabric) : std::nullopt;
+        return sizes && segments_fit(*sizes, segment, work.nodes / segment);
+    });
+}
+
 void write_segment(Work& work, const std::vector<std::uint32_t>& block_sizes) {
     const auto& request = work.request;
     const auto& settings = work.settings.placement;
@@ -78,7 +111,10 @@ void write_segment(Work& work, const std::vector<std::uint32_t>& block_sizes) {
     if (group < 2 || (request.segment && !settings.override_user) || !request.node_list.empty()) {
         return;
     }
-    const auto segment = safe_segment(work.nodes, group, block_sizes);
+    auto segment = safe_segment(work.nodes, group, block_sizes);
+    while (segment > 0 && !can_start(work, segment)) {
+        segment = safe_segment(work.nodes, group, block_sizes, segment - 1);
+    }
     if (segment == 0) {
         work.say(rule, NoteKind::info,
                  fmt::format("no segment holds groups of {} without the risk of more blocks: "
@@ -116,13 +152,6 @@ Span span_at(const std::vector<LevelSpans>& spans, std::uint32_t nodes, const Fa
     return span;
 }
 
-/// Whether every GPU node of the partition will do, so that its ready table answers.
-bool takes_any_node(const Work& work, const PartitionSite& partition) {
-    const bool type_fits = work.demand.type.empty() || partition.gpu_type == work.demand.type;
-    return work.request.constraint.empty() && work.request.exclude.empty() && !partition.mixed &&
-           type_fits && !work.demand.several_types;
-}
-
 Span span_in(Work& work, const PartitionSite& partition) {
     const auto* fabric = work.site.fabric_of(partition);
     if (fabric == nullptr || !partition.off_fabric.empty() || !work.request.reservation.empty()) {
@@ -131,12 +160,8 @@ Span span_in(Work& work, const PartitionSite& partition) {
     if (takes_any_node(work, partition)) {
         return span_at(partition.spans, work.nodes, *fabric);
     }
-    const auto* narrowing = narrowing_of(work, work.nodes);
-    if (narrowing == nullptr) {
-        return {};
-    }
-    const auto nodes = usable_nodes(work, partition, *narrowing);
-    return span_at(spans_of(*fabric, leaf_sizes_of(partition, *fabric, nodes)), work.nodes, *fabric);
+    const auto sizes = leaf_sizes_for(work, partition, *fabric);
+    return sizes ? span_at(spans_of(*fabric, *sizes), work.nodes, *fabric) : Span{};
 }
 
 /// Partitions named together can differ: the largest minimum of all holds on each.  Nothing where
@@ -175,13 +200,13 @@ Span span_of(Work& work) {
 }  // namespace
 
 std::uint32_t safe_segment(std::uint32_t nodes, std::uint32_t group,
-                           const std::vector<std::uint32_t>& block_sizes) {
+                           const std::vector<std::uint32_t>& block_sizes, std::uint32_t most) {
     if (block_sizes.empty() || group == 0 || nodes % group != 0) {
         return 0;
     }
     const auto base = block_sizes.front();
     const auto floor = std::max(group, (base + 1) / 2);
-    for (std::uint32_t segment = std::min(base, nodes) / group * group; segment >= floor;
+    for (std::uint32_t segment = std::min({base, nodes, most}) / group * group; segment >= floor;
          segment -= group) {
         // At worst every segment lands in a block of its own, at each level of blocks.
         const bool safe = nodes % segment == 0 && std::ranges::all_of(block_sizes, [&](auto size) {
@@ -192,6 +217,15 @@ std::uint32_t safe_segment(std::uint32_t nodes, std::uint32_t group,
         }
     }
     return 0;
+}
+
+bool segments_fit(std::span<const std::uint32_t> usable, std::uint32_t segment,
+                  std::uint32_t segments) {
+    std::uint64_t room = 0;
+    for (const auto nodes : usable) {
+        room += nodes / segment;
+    }
+    return room >= segments;
 }
 
 void apply_placement_rule(Work& work) {

@@ -21,7 +21,7 @@ std::uint32_t wanted_s(const PlacementSettings& settings, double run_time_s) {
     if (settings.price.from == PriceFrom::wait) {
         return settings.price.wait_s;
     }
-    const auto slowdown = slowdown_at(settings, 0);
+    const auto slowdown = slowdown_at(settings.price, settings.communication, 0);
     return slowdown > 0 ? clamped(slowdown * run_time_s, settings) : 0;
 }
 
@@ -31,8 +31,7 @@ bool tells(const std::optional<std::uint32_t>& minutes) {
 
 }  // namespace
 
-double slowdown_at(const PlacementSettings& settings, std::size_t level) {
-    const auto& price = settings.price;
+double slowdown_at(const Price& price, double communication, std::size_t level) {
     const auto written = [&](std::size_t i) {
         return price.by_level[std::min(i, std::max<std::size_t>(price.levels, 1) - 1)];
     };
@@ -40,8 +39,8 @@ double slowdown_at(const PlacementSettings& settings, std::size_t level) {
         case PriceFrom::guess: return guessed_slowdown * static_cast<double>(level + 1);
         case PriceFrom::slowdown: return written(level);
         case PriceFrom::bus_bandwidth:
-            return settings.communication * (written(0) / written(level + 1) - 1);
-        case PriceFrom::oversubscription: return settings.communication * (written(level) - 1);
+            return communication * (written(0) / written(level + 1) - 1);
+        case PriceFrom::oversubscription: return communication * (written(level) - 1);
         case PriceFrom::wait:
         case PriceFrom::user: return 0;
     }
@@ -70,7 +69,7 @@ Wait price_wait(const PlacementSettings& settings, RunTime run_time,
     Wait wait;
     wait.price = settings.price;
     wait.communication = settings.communication;
-    wait.slowdown = slowdown_at(settings, 0);
+    wait.slowdown = slowdown_at(settings.price, settings.communication, 0);
     wait.run_time = run_time;
     wait.wanted_s = wanted_s(settings, static_cast<double>(run_time.seconds));
     wait.in_force_s = std::min(wait.wanted_s, max_switch_wait_s);

@@ -12,7 +12,7 @@
 
 #include "fabric/cluster.hpp"
 #include "job/request.hpp"
-#include "policy/policy.hpp"
+#include "policy/settings.hpp"
 
 namespace railhead::policy {
 
@@ -30,7 +30,7 @@ constexpr double guessed_slowdown = 0.05;
 /// inverse to bandwidth: c x (B0/B - 1) from the bus bandwidths B0 within a leaf and B across the
 /// level, c x (o - 1) from an oversubscription o to 1 that all nodes load at once.  The latter is
 /// the worst case: what shares the uplink with others alone is slowed less.
-[[nodiscard]] double slowdown_at(const PlacementSettings& settings, std::size_t level);
+[[nodiscard]] double slowdown_at(const Price& price, double communication, std::size_t level);
 
 enum class RunTimeFrom : std::uint8_t { time_limit, default_time, max_time, policy };
 

@@ -58,7 +58,7 @@ bool several_partitions(std::string_view list) {
 
 bool Changes::any() const {
     return min_nodes || max_nodes || exclusive || cpus_per_task || tasks || switches ||
-           switch_wait_s || segment || prefer;
+           switch_wait_s || segment || prefer || exclude;
 }
 
 namespace {
@@ -116,6 +116,7 @@ Review review(const job::JobRequest& request, const Site& site) {
     }
     out.seen.nodes = work.nodes;
     if (!out.refusal) {
+        apply_lemons_rule(work);
         apply_placement_rule(work);
         apply_steering_rule(work);
         apply_isolation_rule(work);

@@ -29,6 +29,7 @@ struct Changes {
     std::optional<std::uint32_t> switch_wait_s;
     std::optional<std::uint16_t> segment;
     std::optional<std::string> prefer;           ///< --prefer
+    std::optional<std::string> exclude;          ///< -x: the user's, and more
 
     [[nodiscard]] bool any() const;
 };
@@ -41,7 +42,7 @@ enum class NoteKind : std::uint8_t {
 };
 
 struct Note {
-    std::string_view rule;   ///< "gang", "placement", "steering", "isolation", "site"
+    std::string_view rule;   ///< "gang", "lemons", "placement", "steering", "isolation", "site"
     NoteKind kind = NoteKind::info;
     Mode mode = Mode::enforce;  ///< of the rule: a change was made (enforce) or only would be; what
                                 ///< a rule that observes has to say reaches the log alone

@@ -55,6 +55,17 @@ std::uint32_t smallest(const std::vector<std::uint32_t>& sizes) {
     return least;
 }
 
+void warn_of_unknown_nodes(Site& site, std::string_view what,
+                           const std::vector<std::string>& unknown) {
+    if (!unknown.empty()) {
+        site.warnings.push_back(
+            {Errc::bad_input,
+             fmt::format("{} names {} unknown to slurm.conf, the first is \"{}\"", what,
+                         count_of(unknown.size(), "node"), printable(unknown.front())),
+             {}});
+    }
+}
+
 void map_features(Site& site) {
     const auto& nodes = site.cluster.nodes;
     for (std::uint32_t i = 0; i < nodes.size(); ++i) {
@@ -122,6 +133,26 @@ PartitionSite compile_partition(const fabric::Partition& partition, const Site& 
     return result;
 }
 
+/// Only names that slurm.conf has: Slurm refuses a job whose -x names another.
+void map_lemons(Site& site, const std::vector<Lemon>& lemons) {
+    std::vector<std::string> unknown;
+    std::map<std::uint32_t, std::int64_t> until_s;
+    for (const auto& lemon : lemons) {
+        for (const auto& name : lemon.nodes) {
+            if (const auto index = site.cluster.find_node(name)) {
+                auto& until = until_s.try_emplace(*index, lemon.until_s).first->second;
+                until = std::max(until, lemon.until_s);
+            } else {
+                unknown.push_back(name);
+            }
+        }
+    }
+    for (const auto& [node, until] : until_s) {
+        site.lemons.push_back({node, until});
+    }
+    warn_of_unknown_nodes(site, "the lemons file", unknown);
+}
+
 /// Which leaf each node of slurm.conf is on.
 std::vector<std::uint32_t> map_leaves(const fabric::Fabric& fabric, const fabric::Cluster& cluster,
                                       std::vector<std::string>& unknown) {
@@ -153,13 +184,7 @@ FabricSite compile_fabric(fabric::Fabric fabric, Site& site) {
     result.leaf_of = map_leaves(fabric, site.cluster, unknown);
     result.networks = fabric::find_networks(fabric);
     result.levels = fabric::find_levels(fabric);
-    if (!unknown.empty()) {
-        site.warnings.push_back({Errc::bad_input,
-                                 fmt::format("{} names {} unknown to slurm.conf, the first is \"{}\"",
-                                             called(fabric), count_of(unknown.size(), "node"),
-                                             printable(unknown.front())),
-                                 {}});
-    }
+    warn_of_unknown_nodes(site, called(fabric), unknown);
     result.fabric = std::move(fabric);
     return result;
 }
@@ -263,7 +288,8 @@ std::vector<LevelSpans> spans_of(const FabricSite& fabric, std::span<const std::
     return levels;
 }
 
-Site compile(Policy policy, fabric::Cluster cluster, std::vector<fabric::Fabric> fabrics) {
+Site compile(Policy policy, fabric::Cluster cluster, std::vector<fabric::Fabric> fabrics,
+             const std::vector<Lemon>& lemons) {
     Site site;
     site.policy = std::move(policy);
     site.cluster = std::move(cluster);
@@ -272,6 +298,7 @@ Site compile(Policy policy, fabric::Cluster cluster, std::vector<fabric::Fabric>
         site.max_switch_wait_s = parse_number<std::uint32_t>(*most).value_or(0);
     }
     map_features(site);
+    map_lemons(site, lemons);
     for (auto& fabric : fabrics) {
         site.fabrics.push_back(compile_fabric(std::move(fabric), site));
     }

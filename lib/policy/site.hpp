@@ -17,6 +17,7 @@
 #include "fabric/fabric.hpp"
 #include "fabric/levels.hpp"
 #include "fabric/span.hpp"
+#include "policy/lemons.hpp"
 #include "policy/node_set.hpp"
 #include "policy/policy.hpp"
 
@@ -72,11 +73,18 @@ struct PartitionSite {
     std::uint32_t smallest_leaf = 0;     ///< GPU nodes of the least leaf that has any; 0: no fabric
 };
 
+/// A node that gangs avoid.
+struct LemonNode {
+    std::uint32_t node = 0;              ///< index into Site::cluster.nodes
+    std::int64_t until_s = 0;            ///< as in Lemon
+};
+
 struct Site {
     Policy policy;
     fabric::Cluster cluster;
     std::vector<FabricSite> fabrics;     ///< one from topology.conf, any number from topology.yaml
     std::map<std::string, NodeSet, std::less<>> by_feature;  ///< nodes of each feature
+    std::vector<LemonNode> lemons;       ///< by node, ascending, each once; also those whose time is over
     std::vector<PartitionSite> partitions;
     std::vector<Error> warnings;         ///< what could not be used, and is then left to stock Slurm
     std::uint32_t max_switch_wait_s = 300;  ///< SchedulerParameters=max_switch_wait, 300 s by default
@@ -89,15 +97,16 @@ struct Site {
     [[nodiscard]] const FabricSite* fabric_of(const PartitionSite& partition) const;
 
    private:
-    friend Site compile(Policy, fabric::Cluster, std::vector<fabric::Fabric>);
+    friend Site compile(Policy, fabric::Cluster, std::vector<fabric::Fabric>, const std::vector<Lemon>&);
     std::map<std::string, std::size_t, std::less<>> by_name_;
     std::optional<std::size_t> default_;
 };
 
-/// Puts the three together.  What does not fit (a [partition.x] that slurm.conf does not have, a
-/// node of the topology that it does not know, a Topology= that there is not) becomes a warning,
-/// never an error.
+/// Puts them together.  What does not fit (a [partition.x] that slurm.conf does not have, a node of
+/// the topology or of the lemons that it does not know, a Topology= that there is not) becomes a
+/// warning, never an error.
 [[nodiscard]] Site compile(Policy policy, fabric::Cluster cluster,
-                           std::vector<fabric::Fabric> fabrics);
+                           std::vector<fabric::Fabric> fabrics,
+                           const std::vector<Lemon>& lemons = {});
 
 }  // namespace railhead::policy

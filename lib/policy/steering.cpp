@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "policy/rules.hpp"
+#include "policy/usable.hpp"
 
 namespace railhead::policy {
 

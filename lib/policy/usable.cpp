@@ -3,7 +3,7 @@
 
 #include "base/text.hpp"
 #include "job/hostlist.hpp"
-#include "policy/rules.hpp"
+#include "policy/usable.hpp"
 
 namespace railhead::policy {
 
@@ -16,6 +16,28 @@ constexpr std::size_t most_features = 16;
 bool all_have_gpus(const Work& work, const PartitionSite& partition, std::uint64_t gpus) {
     const bool type_fits = work.demand.type.empty() || partition.gpu_type == work.demand.type;
     return !partition.mixed && type_fits && gpus <= partition.gpus_per_node;
+}
+
+/// Whether blocks side by side, of the least level that is large enough for `nodes` nodes, still
+/// hold them.  `sizes` are the nodes left of each block.
+bool has_aggregate(const std::vector<std::uint32_t>& sizes,
+                   const std::vector<std::uint32_t>& block_sizes, std::uint32_t nodes) {
+    const auto level = std::ranges::find_if(block_sizes, [nodes](auto size) { return size >= nodes; });
+    if (level == block_sizes.end()) {
+        return true;  // larger than any: blocks are taken wherever they are
+    }
+    const std::size_t together = *level / block_sizes.front();
+    for (std::size_t first = 0; first < sizes.size(); first += together) {
+        const auto end = std::min(sizes.size(), first + together);
+        std::uint64_t sum = 0;
+        for (auto i = first; i < end; ++i) {
+            sum += sizes[i];
+        }
+        if (sum >= nodes) {
+            return true;
+        }
+    }
+    return false;
 }
 
 }  // namespace
@@ -107,6 +129,50 @@ std::vector<std::uint32_t> leaf_sizes_of(const PartitionSite& partition, const F
         }
     });
     return sizes;
+}
+
+std::vector<std::uint32_t> usable_leaf_sizes(const Work& work, const PartitionSite& partition,
+                                             const FabricSite& fabric,
+                                             const Narrowing& narrowing) {
+    if (!narrowing.features.empty() || !all_have_gpus(work, partition, narrowing.gpus)) {
+        return leaf_sizes_of(partition, fabric, usable_nodes(work, partition, narrowing));
+    }
+    // All but a few: taking these off is quicker than counting the others.
+    auto sizes = partition.leaf_sizes;
+    auto last = FabricSite::no_leaf;
+    for (const auto node : narrowing.excluded) {
+        const auto leaf = fabric.leaf_of[node];
+        if (node != last && leaf != FabricSite::no_leaf && partition.gpu_set.contains(node)) {
+            --sizes[leaf];
+        }
+        last = node;  // ascending, and a user may name a node twice
+    }
+    return sizes;
+}
+
+bool can_do_with(const Work& work, const PartitionSite& partition, const NodeSet& all,
+                 const NodeSet& fewer) {
+    if (fewer.count() < work.nodes) {
+        return false;
+    }
+    const auto* fabric = work.site.fabric_of(partition);
+    if (fabric == nullptr || work.nodes < 2) {
+        return true;
+    }
+    const auto least = [&](const std::vector<std::uint32_t>& sizes) {
+        return spans_of(*fabric, sizes).front().least(work.nodes);
+    };
+    const bool tree = fabric->fabric.kind == fabric::Kind::tree;
+    if (tree && fabric->networks.size() == 1 && partition.off_fabric.empty()) {
+        return true;
+    }
+    const auto sizes = leaf_sizes_of(partition, *fabric, fewer);
+    const auto span = least(sizes);
+    if (span == 0 || tree) {
+        return span > 0;
+    }
+    return span == least(leaf_sizes_of(partition, *fabric, all)) &&
+           has_aggregate(sizes, fabric->fabric.block_sizes, work.nodes);
 }
 
 }  // namespace railhead::policy

@@ -97,7 +97,25 @@ std::string source_text(const policy::Wait& wait) {
     return "?";
 }
 
-/// "2 leaf switches would cost 6 % (slowdown of the policy): waits up to 43 min of a 12 h run".
+/// "2 leaf switches would cost 6 %, 3 level-1 switches 10 %": what no wait can promise to avoid is
+/// told with it.
+std::string cost_text(const policy::Seen& seen) {
+    const auto& wait = *seen.wait;
+    auto out = fmt::format("{} {} would cost {}", seen.least_leaves + 1,
+                           fabric::level_word(seen.fabric, 0, seen.least_leaves + 1),
+                           policy::percent_text(wait.slowdown));
+    for (const auto& level : seen.above) {
+        if (level.least > 0 && level.least < level.usable) {
+            const auto cost = slowdown_at(wait.price, wait.communication, level.level);
+            out += fmt::format(", {} {} {}", level.least + 1,
+                               fabric::level_word(seen.fabric, level.level, level.least + 1),
+                               policy::percent_text(cost));
+        }
+    }
+    return out;
+}
+
+/// "2 leaf switches would cost 6 % (slowdown of the policy): up to 43 min of a 12 h run (time limit)".
 std::string price_text(const policy::Seen& seen) {
     const auto& wait = *seen.wait;
     const auto run = fmt::format("of a {} run ({})", duration_text(wait.run_time.seconds),
@@ -107,8 +125,7 @@ std::string price_text(const policy::Seen& seen) {
         out = fmt::format("not priced: waits up to {} ({})", duration_text(wait.wanted_s),
                           source_text(wait));
     } else {
-        out = fmt::format("{} leaf switches would cost {} ({}): ", seen.least_leaves + 1,
-                          policy::percent_text(wait.slowdown), source_text(wait));
+        out = fmt::format("{} ({}): ", cost_text(seen), source_text(wait));
         out += wait.wanted_s == 0 ? fmt::format("no wait {}", run)
                                   : fmt::format("up to {} {}", duration_text(wait.wanted_s), run);
     }
@@ -174,6 +191,7 @@ json changes_json(const policy::Changes& changes) {
     put("switch_wait_s", changes.switch_wait_s);
     put("segment", changes.segment);
     put("prefer", changes.prefer);
+    put("exclude", changes.exclude);
     return out;
 }
 
@@ -272,6 +290,9 @@ std::string changes_text(const policy::Changes& changes) {
     option(out, "--segment=", changes.segment);
     if (changes.prefer) {
         option(out, "--prefer=", std::string_view{*changes.prefer});
+    }
+    if (changes.exclude) {
+        option(out, "-x ", std::string_view{*changes.exclude});
     }
     return out;
 }

@@ -1,4 +1,7 @@
 // What waiting for the least leaves is worth.
+#include <cmath>
+
+#include "policy/check.hpp"
 #include "policy/parse.hpp"
 #include "policy/price.hpp"
 #include "policy/review.hpp"
@@ -80,10 +83,12 @@ TEST_CASE("each level of switches has its slowdown, the last one those above it 
     }));
     CAPTURE(c.why);
     const auto settings = placement(c.keys);
-    const auto near = [](double a, double b) { return std::abs(a - b) < 1e-9; };
-    CHECK(near(slowdown_at(settings, 0), c.leaf));
-    CHECK(near(slowdown_at(settings, 1), c.pod));
-    CHECK(near(slowdown_at(settings, 2), c.above));
+    const auto is_at = [&](std::size_t level, double expected) {
+        return std::abs(slowdown_at(settings.price, settings.communication, level) - expected) < 1e-9;
+    };
+    CHECK(is_at(0, c.leaf));
+    CHECK(is_at(1, c.pod));
+    CHECK(is_at(2, c.above));
 }
 
 TEST_CASE("the run time is the job's limit, else DefaultTime, else MaxTime, else the policy's", "[price]") {
@@ -202,4 +207,56 @@ TEST_CASE("the longest wait of a partition is that of its longest job", "[price]
     CHECK(longest_wait_s(placement("slowdown = 0"), partition) == 0);
     partition.max_time_min = job::unlimited;
     CHECK(longest_wait_s(placement("slowdown = 0.01\nwait_most = \"30m\""), partition) == 1800);
+}
+
+TEST_CASE("check says when slurmctld cuts the longest wait that the policy can price", "[price][check]") {
+    struct Case {
+        std::string why, toml, parameters, expected;
+    };
+    const auto c = GENERATE(values<Case>({
+        {"the default of 300 s", "placement.slowdown = 0.06\n", "",
+         "the policy waits up to 36 min, SchedulerParameters=max_switch_wait cuts it to 5 min (its default): set it"},
+        {"one that is set", "placement.slowdown = 0.06\n", "max_switch_wait=600", "cuts it to 10 min"},
+        {"a rule that fits the partition",
+         "placement.slowdown = 0\n[[rule]]\nname = \"x\"\nmatch = { partition = \"m*\" }\nplacement.wait = \"2h\"\n",
+         "", "the policy waits up to 2 h"},
+        {"a rule for another partition",
+         "placement.slowdown = 0\n[[rule]]\nname = \"x\"\nmatch = { partition = \"z\" }\nplacement.wait = \"2h\"\n", "", ""},
+        {"long enough", "placement.slowdown = 0.06\n", "max_switch_wait=3600", ""},
+        {"nothing to wait for", "placement.slowdown = 0\n", "", ""},
+    }));
+    CAPTURE(c.why);
+    auto cluster = make_cluster({});
+    cluster.scheduler_parameters = c.parameters;
+    cluster.partitions[0].max_time_min = 600;
+    Loaded loaded;
+    loaded.site = std::make_shared<const Site>(
+        compile(*parse_policy(c.toml, "p"), std::move(cluster), {make_fabric({})}));
+    std::string text;
+    for (const auto& finding : check_site(loaded)) {
+        text += finding.subject == "wait" ? finding.text : "";
+    }
+    if (c.expected.empty()) {
+        CHECK(text.empty());
+    } else {
+        CHECK_THAT(text, ContainsSubstring(c.expected));
+    }
+}
+
+TEST_CASE("of a deeper tree explain tells what the levels above the leaves would cost", "[price][report]") {
+    const auto fabric = fabric::parse_topology_conf(
+        "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-4]\nSwitchName=s3 Nodes=n[5-6]\n"
+        "SwitchName=s4 Nodes=n[7-8]\nSwitchName=p1 Switches=s[1-2]\nSwitchName=p2 Switches=s[3-4]\n"
+        "SwitchName=top Switches=p[1-2]\n", "topology.conf");
+    REQUIRE(fabric);
+    const auto site = compile(
+        *parse_policy("mode = \"enforce\"\nplacement.slowdown = [0.02, 0.1]\nplacement.wait_most = 60\n", "p"),
+        make_cluster({}), {*fabric});
+    auto request = request_of({"gpu:32", "", "", 32, {}, {}, {}});
+    request.time_limit_min = 60;
+    const auto result = review(request, site);
+    const report::Explained explained{request, result};
+    CHECK_THAT(unwrapped(report::explain_text("x.sbatch", {&explained, 1}, site)),
+               ContainsSubstring("3 leaf switches would cost 2 %, 2 level-1 switches 10 % (slowdown of the policy): up to "
+                                 "1 min of a 1 h run"));
 }

@@ -14,13 +14,14 @@
 #include "report/explain.hpp"
 #include "support/catch.hpp"
 #include "support/clusters.hpp"
+#include "support/reviews.hpp"
 
 namespace {
 
 using namespace railhead;
 using fabric::Fabric;
 
-const std::string enforce = "mode = \"enforce\"\nnotes = \"all\"\n";
+using test::enforce;
 
 Fabric read(const std::string& text, const std::string& name = "", bool is_default = false) {
     auto fabric = fabric::parse_topology_conf(text, "topology.conf").value();

@@ -1,5 +1,6 @@
 // Small jobs prefer the leaves that are set aside for them.  16 nodes of 8 H100 behind four
 // leaves of 4; the last leaf is set aside.
+#include "policy/check.hpp"
 #include "policy/node_set.hpp"
 #include "policy/parse.hpp"
 #include "policy/review.hpp"
@@ -195,6 +196,48 @@ TEST_CASE("steering is told where all is told, and logged", "[steering]") {
         own.prefer = "even";
         CHECK(has_note(policy::review(own, site_of(cluster_with_small_leaf())), NoteKind::info,
                        "your --prefer is kept"));
+    }
+}
+
+TEST_CASE("check says what is wrong with the leaves set aside", "[steering][check]") {
+    const auto found = [](fabric::Cluster cluster, const std::string& toml = steering) {
+        policy::Loaded loaded;
+        loaded.site = std::make_shared<const policy::Site>(site_of(std::move(cluster), toml));
+        std::string text;
+        for (const auto& finding : policy::check_site(loaded)) {
+            if (finding.subject == "set_aside") {
+                text += (finding.level == policy::Level::fine ? "ok " : "warning ") + finding.text + "\n";
+            }
+        }
+        return text;
+    };
+    auto cluster = cluster_with_small_leaf();
+    cluster.scheduler_parameters = "bf_interval=5,ignore_prefer_validation";
+    SECTION("in order") {
+        CHECK(found(cluster) == "ok 1 of 4 leaves for small jobs: \"small\"\n");
+    }
+    SECTION("nothing is set aside") {
+        CHECK(found(cluster, enforce).empty());
+        CHECK(found(cluster, enforce + "placement.set_aside = \"\"\n").empty());
+    }
+    SECTION("a feature that no node has, of a rule") {
+        CHECK_THAT(found(cluster, enforce + "[[rule]]\nname = \"x\"\nplacement.set_aside = \"tiny\"\n"),
+                   ContainsSubstring("warning no node of slurm.conf has the feature \"tiny\""));
+    }
+    SECTION("part of a leaf") {
+        cluster.nodes[0].features.emplace_back("small");
+        CHECK_THAT(found(cluster),
+                   ContainsSubstring("warning 1 of the 4 nodes of leaf \"s1\" have the feature \"small\""));
+    }
+    SECTION("every leaf") {
+        for (auto& node : cluster.nodes) {
+            node.features = {"small"};
+        }
+        CHECK_THAT(found(cluster), ContainsSubstring("warning every leaf has the feature"));
+    }
+    SECTION("Slurm refuses what it cannot place") {
+        cluster.scheduler_parameters = "bf_interval=5";
+        CHECK_THAT(found(cluster), ContainsSubstring("warning SchedulerParameters lacks ignore_prefer_validation"));
     }
 }
 

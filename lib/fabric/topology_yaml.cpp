@@ -1,7 +1,8 @@
 #include "fabric/topology_yaml.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <utility>

@@ -1,8 +1,10 @@
 #include "fabric/yaml_file.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <istream>
+#include <new>
 #include <optional>
 #include <streambuf>
 #include <utility>

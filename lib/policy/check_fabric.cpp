@@ -1,7 +1,12 @@
 // What is wrong, or right, with the fabrics of a site and with the partitions on them.
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -97,6 +102,12 @@ class FabricChecker {
             say("topology", path_.empty() ? Level::fine : Level::warning,
                 "no fabric is known: jobs are not placed");
         }
+        // What is now flat was called default until 25.11.
+        if (site_.cluster.topology_plugin == "topology/flat" && slurm_ &&
+            *slurm_ < version(25, 11)) {
+            say("topology", Level::error,
+                "TopologyPlugin=topology/flat is of Slurm 25.11: write topology/default");
+        }
         if (is_yaml() && slurm_ && *slurm_ < version(25, 5)) {
             say("topology", Level::error,
                 fmt::format("{}: Slurm before 25.05 does not read it: write topology.conf, and "
@@ -150,12 +161,14 @@ class FabricChecker {
     }
 
     /// Ranks that jump between leaves cost a ring or a tree of ranks more hops than the nodes do.
-    /// SwitchAsNodeRank came with 23.02; blocks are ranked by themselves until 25.11.
+    /// SwitchAsNodeRank came with 23.02, BlockAsNodeRank with 25.11; before, ranks follow the names
+    /// whatever is set.  26.05 ranks by switch or block without being told (seen with 26.05.5).
     void check_ranks(const FabricSite& one) {
         const bool block = one.fabric.kind == fabric::Kind::block;
         const std::string_view option = block ? "BlockAsNodeRank" : "SwitchAsNodeRank";
         const auto& parameters = site_.cluster.topology_param;
-        if (!slurm_ || *slurm_ < (block ? version(25, 11) : version(23, 2)) ||
+        const auto since = block ? version(25, 11) : version(23, 2);
+        if (!slurm_ || *slurm_ < since || *slurm_ >= version(26, 5) ||
             fabric::find_parameter(parameters, option)) {
             return;
         }
@@ -172,6 +185,11 @@ class FabricChecker {
 
     void check_partition(const PartitionSite& partition) {
         const auto subject = fmt::format("partition {}", partition.name);
+        const auto& named = partition.limits.topology;
+        if (!named.empty() && site_.fabrics.empty()) {
+            say(subject, Level::error,
+                fmt::format("Topology={}, and no topology is known: slurmctld does not start", named));
+        }
         if (partition.mixed) {
             say(subject, Level::warning,
                 "nodes of unequal GPUs: the gang rule leaves its jobs as they are");

@@ -18,28 +18,6 @@ bool all_have_gpus(const Work& work, const PartitionSite& partition, std::uint64
     return !partition.mixed && type_fits && gpus <= partition.gpus_per_node;
 }
 
-/// Whether blocks side by side, of the least level that is large enough for `nodes` nodes, still
-/// hold them.  `sizes` are the nodes left of each block.
-bool has_aggregate(const std::vector<std::uint32_t>& sizes,
-                   const std::vector<std::uint32_t>& block_sizes, std::uint32_t nodes) {
-    const auto level = std::ranges::find_if(block_sizes, [nodes](auto size) { return size >= nodes; });
-    if (level == block_sizes.end()) {
-        return true;  // larger than any: blocks are taken wherever they are
-    }
-    const std::size_t together = *level / block_sizes.front();
-    for (std::size_t first = 0; first < sizes.size(); first += together) {
-        const auto end = std::min(sizes.size(), first + together);
-        std::uint64_t sum = 0;
-        for (auto i = first; i < end; ++i) {
-            sum += sizes[i];
-        }
-        if (sum >= nodes) {
-            return true;
-        }
-    }
-    return false;
-}
-
 }  // namespace
 
 std::optional<std::vector<std::string_view>> plain_features(std::string_view constraint) {
@@ -159,20 +137,17 @@ bool can_do_with(const Work& work, const PartitionSite& partition, const NodeSet
     if (fabric == nullptr || work.nodes < 2) {
         return true;
     }
-    const auto least = [&](const std::vector<std::uint32_t>& sizes) {
-        return spans_of(*fabric, sizes).front().least(work.nodes);
-    };
     const bool tree = fabric->fabric.kind == fabric::Kind::tree;
     if (tree && fabric->networks.size() == 1 && partition.off_fabric.empty()) {
         return true;
     }
-    const auto sizes = leaf_sizes_of(partition, *fabric, fewer);
-    const auto span = least(sizes);
-    if (span == 0 || tree) {
-        return span > 0;
+    const auto left = spans_of(*fabric, leaf_sizes_of(partition, *fabric, fewer));
+    if (tree || left.front().least(work.nodes) == 0) {
+        return left.front().least(work.nodes) > 0;
     }
-    return span == least(leaf_sizes_of(partition, *fabric, all)) &&
-           has_aggregate(sizes, fabric->fabric.block_sizes, work.nodes);
+    const auto before = spans_of(*fabric, leaf_sizes_of(partition, *fabric, all));
+    return std::ranges::equal(left, before, {}, [&](const auto& level) { return level.least(work.nodes); },
+                              [&](const auto& level) { return level.least(work.nodes); });
 }
 
 }  // namespace railhead::policy

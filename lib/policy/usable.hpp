@@ -56,8 +56,8 @@ namespace railhead::policy {
                                                            const FabricSite& fabric,
                                                            const Narrowing& narrowing);
 /// Whether the job, which may use `all` of the partition's nodes, can do with `fewer` of them: they
-/// are enough, on one network, and on a block fabric on as few blocks side by side, since Slurm
-/// waits for those.
+/// are enough, on one network, and on a block fabric on as few blocks of each size, since Slurm waits
+/// for those.
 [[nodiscard]] bool can_do_with(const Work& work, const PartitionSite& partition, const NodeSet& all,
                                const NodeSet& fewer);
 

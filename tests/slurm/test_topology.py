@@ -56,8 +56,8 @@ PARTITIONS = "\n".join([
 ])
 
 
-def submit(rig, nodes, *options):
-    return rig.sbatch(SCRIPT, f"-N{nodes}", "--gpus-per-node=8", "--ntasks-per-node=8", "--time=10", *options)
+def submit(rig, nodes, *options, check=True):
+    return rig.sbatch(SCRIPT, f"-N{nodes}", "--gpus-per-node=8", "--ntasks-per-node=8", "--time=10", *options, check=check)
 
 
 def switches_of(rig, job):
@@ -111,6 +111,15 @@ def test_slurm_has_the_levels_that_are_told(make_rig):
     lines = rig.run(["scontrol", "-o", "show", "topology"], user="root").stdout.splitlines()
     levels = dict(re.search(r"SwitchName=(\S+) Level=(\d)", line).groups() for line in lines)
     assert levels == {"l1": "0", "l2": "0", "l3": "0", "l4": "0", "pod1": "1", "pod2": "1", "top": "2"}
+
+
+def test_a_job_larger_than_any_network_is_told_why_slurm_refuses_it(make_rig):
+    rig = make_rig(8, cloud=True, topology="SwitchName=a Nodes=n[01-05]\nSwitchName=b Nodes=n[06-08]\n")
+    assert submit(rig, 5).id is not None
+    job = submit(rig, 6, check=False)
+    assert job.id is None
+    assert "Requested node configuration is not available" in job.stderr
+    assert "no network of the fabric has 6 nodes for this job, the largest has 5" in job.stderr
 
 
 @NEEDS_YAML
@@ -177,3 +186,30 @@ def test_a_topology_yaml_that_slurm_does_not_read_is_an_error_of_check(make_rig)
     assert check(rig) == []
     (rig.etc / "topology.yaml").write_text(TWO)
     assert any("Slurm before 25.05 does not read it" in finding["text"] for finding in check(rig))
+
+
+def ranks_of(rig):
+    """The nodes in the order of the ranks."""
+    out = rig.run(["srun", "-N4", "-n4", "sh", "-c", "echo $SLURM_PROCID $SLURMD_NODENAME"]).stdout
+    return [line.split()[1] for line in sorted(out.splitlines())]
+
+
+def test_check_asks_for_ranks_by_switch_where_they_follow_the_names(make_rig):
+    striped = "SwitchName=a Nodes=n[01,03]\nSwitchName=b Nodes=n[02,04]\nSwitchName=top Switches=a,b\n"
+    by_name, by_switch = ["n01", "n02", "n03", "n04"], ["n01", "n03", "n02", "n04"]
+    rig = make_rig(4, topology=striped)
+    asked = [finding["text"] for finding in check(rig) if finding["subject"] == "ranks"]
+    if slurm_version() < (23, 2):  # there is no such parameter
+        assert (ranks_of(rig), asked) == (by_name, [])
+    elif slurm_version() < (26, 5):
+        assert ranks_of(rig) == by_name
+        assert len(asked) == 1
+        assert asked[0].endswith("TopologyParam=SwitchAsNodeRank")
+        conf = rig.conf.read_text()
+        rig.conf.write_text(f"{conf}\nTopologyParam=SwitchAsNodeRank\n")
+        rig.stop_daemon("slurmctld")
+        rig.start_slurmctld()
+        assert check(rig) == []
+        assert wait_until(lambda: ranks_of(rig) == by_switch, 20, 0.5)
+    else:  # it needs no telling
+        assert (ranks_of(rig), asked) == (by_switch, [])

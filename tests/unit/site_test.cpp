@@ -1,5 +1,6 @@
 // Several fabrics, networks and levels: which fabric governs a partition, and how few switches of
 // each level can hold a job there.
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -124,6 +125,13 @@ TEST_CASE("the leaves of a tree are grouped by network and by level", "[site][le
          "0 1 | 1 2", ""},
         {"a bare switch joins nothing", "SwitchName=x\nSwitchName=l1 Nodes=n1\n", "0", ""},
         {"blocks", blocks, "0 1", ""},
+        {"blocks that Slurm aggregates",
+         "BlockName=a Nodes=n1\nBlockName=b Nodes=n2\nBlockName=c Nodes=n3\nBlockSizes=1,2,4\n",
+         "0 1 2", "level 1: 0 0 1"},
+        {"an empty block takes its place in an aggregated one",
+         "BlockName=a Nodes=n1\nBlockName=b\nBlockName=c Nodes=n2\nBlockName=d Nodes=n3\n"
+         "BlockName=e Nodes=n4\nBlockSizes=1,2,4\n",
+         "0 1 2 3", "level 1: 0 1 1 2, level 2: 0 0 0 1"},
     }));
     CAPTURE(c.why);
     const auto fabric = read(c.text);
@@ -198,6 +206,22 @@ TEST_CASE("partitions on two block fabrics get no segment together", "[site][rev
     auto both = nodes_in(4, "main,second");
     both.model_parallel_group = 4;
     CHECK_FALSE(policy::review(both, site).changes.segment);
+}
+
+TEST_CASE("a job that is larger than any network is told so", "[site][review]") {
+    const std::string two_networks = "SwitchName=a Nodes=n[1-5]\nSwitchName=b Nodes=n[6-8]\n";
+    const auto site = make_site({read(two_networks, "x"), read(two_leaves, "y")}, "x", "y");
+    const auto told = [&](std::uint32_t nodes, std::string_view partition) {
+        const auto review = policy::review(nodes_in(nodes, partition), site);
+        const auto note = std::ranges::find(review.notes, "placement", &policy::Note::rule);
+        return note == review.notes.end() ? "" : note->text;
+    };
+
+    CHECK(told(6, "main") ==
+          "no network of the fabric has 6 nodes for this job, the largest has 5: Slurm joins none");
+    CHECK(told(4, "main") == "4 nodes fit 1 leaf switch: waits up to 5 min for it");
+    // The second partition's one network holds it.
+    CHECK_THAT(told(6, "main,second"), ContainsSubstring("placed by Slurm alone"));
 }
 
 TEST_CASE("a fabric of another kind leaves its jobs to Slurm", "[site][review]") {

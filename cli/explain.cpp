@@ -1,6 +1,7 @@
 // railhead explain SCRIPT: what would become of this script at submission.
 #include <cstdlib>
 #include <map>
+#include <ctime>
 #include <memory>
 #include <vector>
 
@@ -70,7 +71,8 @@ void run(const Options& options, Console& console) {
     std::vector<policy::Review> reviews;
     std::vector<report::Explained> explained;
     reviews.reserve(script->components.size());
-    for (const auto& component : script->components) {
+    for (auto& component : script->components) {
+        component.request.submitted_s = std::time(nullptr);
         reviews.push_back(policy::review(component.request, *loaded.site));
         explained.push_back({component.request, reviews.back()});
         const bool nowhere = reviews.back().seen.partition.empty() && !reviews.back().off;
@@ -91,7 +93,7 @@ void add_explain(CLI::App& app, Console& console) {
     auto* command = app.add_subcommand("explain", "What would become of an sbatch script, and why");
     command->add_option("--policy", options->places.policy, "Policy (default: railhead.toml beside slurm.conf)");
     command->add_option("--slurm-conf", options->places.slurm_conf_said, "slurm.conf of the cluster");
-    command->add_option("--topology", options->places.topology, "topology.conf (default: beside slurm.conf)");
+    command->add_option("--topology", options->places.topology, "topology.conf or topology.yaml (default: beside slurm.conf)");
     command->add_flag("--json", options->json, "Write JSON, schema railhead.explain/1");
     command->add_option("script", options->script, "The sbatch script")->required();
     command->add_option("options", options->sbatch_options, "Further sbatch options, after --");

@@ -1,8 +1,12 @@
 #include "job_desc.hpp"
 
 #include <cstring>
+#include <ctime>
 #include <limits>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/text.hpp"
 #include "job/gpu_request.hpp"
@@ -153,6 +157,7 @@ job::JobRequest request_from(const job_desc_msg_t& desc) {
     if (desc.time_limit != NO_VAL) {
         request.time_limit_min = desc.time_limit == INFINITE ? job::unlimited : desc.time_limit;
     }
+    request.submitted_s = std::time(nullptr);
     request.switches = desc.req_switch == 0 ? std::nullopt : set32(desc.req_switch);
     request.switch_wait_s = set32(desc.wait4switch);
 #if RAILHEAD_HAVE_SEGMENT_SIZE
@@ -164,6 +169,19 @@ job::JobRequest request_from(const job_desc_msg_t& desc) {
     read_words(desc, request);
     return request;
 }
+
+namespace {
+
+/// Puts a text of ours into a field that slurmctld frees; the old one goes when the new one is there.
+void replace(char*& field, const std::optional<std::string>& text) {
+    char* copy = text ? slurm_xstrdup(text->c_str()) : nullptr;
+    if (copy != nullptr) {
+        void* old = std::exchange(field, copy);
+        slurm_xfree(&old);
+    }
+}
+
+}  // namespace
 
 void write_changes(const policy::Changes& changes, job_desc_msg_t& desc) {
     desc.min_nodes = changes.min_nodes.value_or(desc.min_nodes);
@@ -180,6 +198,8 @@ void write_changes(const policy::Changes& changes, job_desc_msg_t& desc) {
 #if RAILHEAD_HAVE_SEGMENT_SIZE
     desc.segment_size = changes.segment.value_or(desc.segment_size);
 #endif
+    replace(desc.prefer, changes.prefer);
+    replace(desc.exc_nodes, changes.exclude);
 }
 
 }  // namespace railhead::job_submit

@@ -103,8 +103,9 @@ std::string duration_text(std::uint64_t seconds) {
         return fmt::format("{} s", seconds);
     }
     if (minutes < 60) {
-        return seconds % 60 == 0 ? fmt::format("{} min", minutes)
-                                 : fmt::format("{} min {} s", minutes, seconds % 60);
+        return seconds % 60 == 0 || minutes >= 10
+                   ? fmt::format("{} min", minutes)
+                   : fmt::format("{} min {} s", minutes, seconds % 60);
     }
     if (minutes < 48 * 60) {
         return minutes % 60 == 0 ? fmt::format("{} h", minutes / 60)

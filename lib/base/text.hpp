@@ -48,7 +48,8 @@ template <std::integral T>
 /// Words in -f ("leaf") are the caller's business.
 [[nodiscard]] std::string count_of(std::uint64_t count, std::string_view singular);
 
-/// A span of time as people write it: 90 is "90 s", 600 is "10 min", 5400 is "1 h 30 min".
+/// A span of time as people write it: 90 is "90 s", 150 is "2 min 30 s", 5400 is "1 h 30 min".  From
+/// ten minutes on seconds are left out, from two days on minutes.
 [[nodiscard]] std::string duration_text(std::uint64_t seconds);
 
 /// `text` with control characters (but not tab) shown as "?": text from a user or a file must

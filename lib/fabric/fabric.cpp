@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include <fmt/format.h>
+
 namespace railhead::fabric {
 
 namespace {
@@ -58,6 +60,35 @@ std::vector<std::uint32_t> Fabric::roots() const {
         }
     }
     return indices;
+}
+
+std::string_view to_string(Kind kind) {
+    switch (kind) {
+        case Kind::none: return "none";
+        case Kind::tree: return "tree";
+        case Kind::block: return "block";
+        case Kind::flat: return "flat";
+        case Kind::ring: return "ring";
+        case Kind::torus3d: return "torus3d";
+    }
+    return "?";
+}
+
+void choose_kind(Fabric& fabric, std::string_view plugin) {
+    if (plugin.ends_with("tree") && !fabric.switches.empty()) {
+        fabric.kind = Kind::tree;
+    } else if (plugin.ends_with("block") && !fabric.blocks.empty()) {
+        fabric.kind = Kind::block;
+    }
+    if (fabric.leaves().empty()) {
+        fabric.kind = Kind::none;
+    }
+}
+
+std::string level_word(Kind kind, unsigned level, std::uint64_t count) {
+    const bool block = kind == Kind::block;
+    const auto which = level > 0 ? fmt::format("level-{} ", level) : std::string{block ? "" : "leaf "};
+    return which + (block ? "block" : "switch") + (count == 1 ? "" : block ? "s" : "es");
 }
 
 }  // namespace railhead::fabric

@@ -70,6 +70,8 @@ struct JobRequest {
     std::optional<std::uint32_t> switch_wait_s;     ///< --switches=N@t
     std::optional<std::uint32_t> segment;           ///< --segment
 
+    std::int64_t submitted_s = 0;                   ///< since 1970, UTC; 0: not known
+
     // Kind
     bool batch = false;                             ///< has a script: sbatch
     bool array = false;

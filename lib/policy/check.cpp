@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "policy/price.hpp"
 
 namespace railhead::policy {
 
@@ -13,7 +17,8 @@ namespace {
 
 class Checker {
    public:
-    explicit Checker(const Loaded& loaded) : loaded_{loaded} {}
+    Checker(const Loaded& loaded, std::optional<std::uint32_t> slurm)
+        : loaded_{loaded}, slurm_{slurm} {}
 
     std::vector<Finding> run() {
         check_policy();
@@ -22,9 +27,11 @@ class Checker {
         }
         if (loaded_.site) {
             check_slurm_conf();
-            check_topology();
-            check_partitions();
+            auto found = check_fabrics(*loaded_.site, loaded_.topology_path, slurm_);
+            std::ranges::move(found, std::back_inserter(findings_));
             check_switch_wait();
+            check_set_aside();
+            check_lemons();
         }
         return std::move(findings_);
     }
@@ -74,53 +81,10 @@ class Checker {
         }
     }
 
-    void check_topology() {
-        const auto& fabric = loaded_.site->fabric;
-        const auto& plugin = loaded_.site->cluster.topology_plugin;
-        if (fabric.kind == fabric::Kind::none) {
-            say("topology", loaded_.topology_path.empty() ? Level::fine : Level::warning,
-                "no fabric is known: jobs are not placed");
-            return;
-        }
-        const bool block = fabric.kind == fabric::Kind::block;
-        say("topology", Level::fine,
-            fmt::format("{}: {} {}, {}", loaded_.topology_path, fabric.leaves().size(),
-                        block ? "blocks" : "leaf switches", count_of(fabric.nodes.size(), "node")));
-        const std::string_view wanted = block ? "topology/block" : "topology/tree";
-        if (plugin != wanted) {
-            say("topology", Level::error,
-                fmt::format("the file is for {}, slurm.conf says TopologyPlugin={}", wanted,
-                            plugin.empty() ? "(none)" : plugin));
-        }
-    }
-
-    void check_partitions() {
-        for (const auto& partition : loaded_.site->partitions) {
-            check_partition(partition);
-        }
-    }
-
-    void check_partition(const PartitionSite& partition) {
-        const auto subject = fmt::format("partition {}", partition.name);
-        if (partition.mixed) {
-            say(subject, Level::warning,
-                "nodes of unequal GPUs: the gang rule leaves its jobs as they are");
-        } else if (partition.gpus_per_node > 0) {
-            const auto used = std::ranges::count_if(partition.leaf_sizes,
-                                                    [](auto size) { return size > 0; });
-            say(subject, Level::fine,
-                fmt::format("{} of {} GPUs on {} {}", count_of(partition.gpu_nodes.size(), "node"),
-                            partition.gpus_per_node, used, used == 1 ? "leaf" : "leaves"));
-        }
-        if (partition.off_fabric && loaded_.site->fabric.kind != fabric::Kind::none) {
-            say(subject, Level::warning,
-                "has GPU nodes that the topology does not name: its jobs are placed by Slurm alone");
-        }
-    }
-
     void check_switch_wait() {
         const auto& cluster = loaded_.site->cluster;
-        if (loaded_.site->fabric.kind != fabric::Kind::tree) {
+        const auto is_tree = [](const auto& one) { return one.fabric.kind == fabric::Kind::tree; };
+        if (std::ranges::none_of(loaded_.site->fabrics, is_tree)) {
             return;
         }
         const auto most = loaded_.site->max_switch_wait_s;
@@ -128,10 +92,7 @@ class Checker {
             fabric::find_parameter(cluster.scheduler_parameters, "max_switch_wait").has_value();
         std::uint32_t longest = 0;
         for (const auto& partition : loaded_.site->partitions) {
-            longest = std::max(longest, partition.settings.placement.wait_s);
-        }
-        for (const auto& rule : loaded_.site->policy.rules) {
-            longest = std::max(longest, rule.overlay.wait_s.value_or(0));
+            longest = std::max(longest, longest_wait_of(partition));
         }
         if (longest > most) {
             say("wait", Level::warning,
@@ -142,14 +103,110 @@ class Checker {
         }
     }
 
+    /// The features that any layer of the policy sets aside.
+    [[nodiscard]] std::set<std::string> set_aside() const {
+        std::set<std::string> features;
+        const auto add = [&](const Overlay& overlay) {
+            if (overlay.set_aside && !overlay.set_aside->empty()) {
+                features.insert(*overlay.set_aside);
+            }
+        };
+        const auto& policy = loaded_.site->policy;
+        add(policy.global);
+        std::ranges::for_each(policy.partitions, add, &PartitionOverlay::overlay);
+        std::ranges::for_each(policy.rules, add, &Rule::overlay);
+        return features;
+    }
+
+    void check_set_aside() {
+        const auto features = set_aside();
+        for (const auto& feature : features) {
+            check_set_aside(feature);
+        }
+        const auto& parameters = loaded_.site->cluster.scheduler_parameters;
+        if (!features.empty() && !fabric::find_parameter(parameters, "ignore_prefer_validation")) {
+            say("set_aside", Level::warning,
+                "SchedulerParameters lacks ignore_prefer_validation: without it Slurm refuses a small "
+                "job when the nodes set aside are not as slurm.conf says");
+        }
+    }
+
+    /// Whole leaves are to be set aside, and not all of them.
+    void check_set_aside(const std::string& feature) {
+        const auto& site = *loaded_.site;
+        const auto found = site.by_feature.find(feature);
+        if (found == site.by_feature.end()) {
+            say("set_aside", Level::warning,
+                fmt::format("no node of slurm.conf has the feature \"{}\": no job is steered", feature));
+            return;
+        }
+        for (const auto& fabric : site.fabrics) {
+            if (fabric.fabric.is_planned()) {
+                check_set_aside(feature, found->second, fabric);
+            }
+        }
+    }
+
+    void check_set_aside(const std::string& feature, const NodeSet& nodes, const FabricSite& site) {
+        const auto leaves = site.fabric.leaves();
+        std::vector<std::uint32_t> marked(leaves.size());
+        nodes.each([&](auto node) {
+            if (site.leaf_of[node] != FabricSite::no_leaf) {
+                ++marked[site.leaf_of[node]];
+            }
+        });
+        std::size_t whole = 0;
+        for (std::size_t leaf = 0; leaf < marked.size(); ++leaf) {
+            const auto size = leaves[leaf].size();
+            whole += marked[leaf] == size ? 1 : 0;
+            if (marked[leaf] > 0 && marked[leaf] < size) {
+                say("set_aside", Level::warning,
+                    fmt::format("{} of the {} of leaf \"{}\" have the feature \"{}\": mark all or none, "
+                                "or small jobs still break the leaf up",
+                                marked[leaf], count_of(size, "node"), site.fabric.leaf_name(leaf), feature));
+            }
+        }
+        if (whole > 0 && whole == marked.size()) {
+            say("set_aside", Level::warning,
+                fmt::format("every leaf has the feature \"{}\": none is left for large jobs", feature));
+        } else if (whole > 0) {
+            say("set_aside", Level::fine,
+                fmt::format("{} of {} leaves for small jobs: \"{}\"", whole, marked.size(), feature));
+        }
+    }
+
+    void check_lemons() {
+        if (loaded_.lemons > 0) {
+            say("lemons", Level::fine,
+                fmt::format("{}: {}, {}", loaded_.lemons_path, count_of(loaded_.lemons, "line"),
+                            count_of(loaded_.site->lemons.size(), "node")));
+        }
+    }
+
+    /// Under the partition's own settings, and under each rule that can be laid over them.
+    [[nodiscard]] std::uint32_t longest_wait_of(const PartitionSite& partition) const {
+        auto longest = longest_wait_s(partition.settings.placement, partition.limits);
+        for (const auto& rule : loaded_.site->policy.rules) {
+            const auto fits = [&](const auto& glob) { return glob_matches(glob, partition.name); };
+            if (!rule.partitions.empty() && std::ranges::none_of(rule.partitions, fits)) {
+                continue;
+            }
+            auto settings = partition.settings;
+            apply(rule.overlay, settings);
+            longest = std::max(longest, longest_wait_s(settings.placement, partition.limits));
+        }
+        return longest;
+    }
+
     const Loaded& loaded_;
+    std::optional<std::uint32_t> slurm_;
     std::vector<Finding> findings_;
 };
 
 }  // namespace
 
-std::vector<Finding> check_site(const Loaded& loaded) {
-    return Checker{loaded}.run();
+std::vector<Finding> check_site(const Loaded& loaded, std::optional<std::uint32_t> slurm) {
+    return Checker{loaded, slurm}.run();
 }
 
 }  // namespace railhead::policy

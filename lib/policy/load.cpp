@@ -8,6 +8,8 @@
 #include "base/text.hpp"
 #include "fabric/cluster.hpp"
 #include "fabric/fabric.hpp"
+#include "fabric/topology_yaml.hpp"
+#include "policy/lemons.hpp"
 #include "policy/parse.hpp"
 
 namespace railhead::policy {
@@ -58,8 +60,9 @@ class Loader {
             return;
         }
         auto cluster = read_cluster(*policy);
-        auto fabric = read_fabric(*policy, cluster);
-        auto site = compile(std::move(*policy), std::move(cluster), std::move(fabric));
+        auto fabrics = read_fabrics(*policy, cluster);
+        const auto lemons = read_lemons(*policy);
+        auto site = compile(std::move(*policy), std::move(cluster), std::move(fabrics), lemons);
         to_.warnings.insert(to_.warnings.end(), site.warnings.begin(), site.warnings.end());
         to_.site = std::make_shared<const Site>(std::move(site));
     }
@@ -124,30 +127,77 @@ class Loader {
         return std::move(*cluster);
     }
 
-    fabric::Fabric read_fabric(const Policy& policy, const fabric::Cluster& cluster) {
+    std::vector<fabric::Fabric> read_fabrics(const Policy& policy,
+                                             const fabric::Cluster& cluster) {
         auto path = places_.topology.empty() ? policy.topology : places_.topology;
-        const bool named = !path.empty();
-        const auto& plugin = cluster.topology_plugin;
-        if (!named && !plugin.ends_with("tree") && !plugin.ends_with("block")) {
-            return {};
-        }
-        if (!named) {
+        if (path.empty()) {
+            path = beside(to_.slurm_conf_path, "topology.yaml");
+            if (auto text = read(path, false); text || text.error().code != Errc::not_found) {
+                return parsed_fabrics(text, path, {});
+            }
+            const auto& plugin = cluster.topology_plugin;
+            if (!plugin.ends_with("tree") && !plugin.ends_with("block")) {
+                return {};
+            }
             path = beside(to_.slurm_conf_path, "topology.conf");
         }
+        return parsed_fabrics(read(path, false), path, cluster.topology_plugin);
+    }
+
+    /// topology.yaml or topology.conf, by the name of the file.
+    std::vector<fabric::Fabric> parsed_fabrics(const Result<std::string>& text,
+                                               const std::string& path,
+                                               std::string_view plugin) {
         to_.topology_path = path;
-        const auto text = read(path, false);
-        if (!text) {
+        auto fabrics = text ? parse_topology(*text, path, plugin) : tl::unexpected<Error>{text.error()};
+        if (!fabrics) {
             to_.degraded = true;
-            to_.warnings.push_back(text.error());
+            to_.warnings.push_back(std::move(fabrics.error()));
             return {};
         }
-        auto fabric = fabric::parse_topology_conf(*text, path, &to_.warnings);
+        return std::move(*fabrics);
+    }
+
+    Result<std::vector<fabric::Fabric>> parse_topology(const std::string& text,
+                                                       const std::string& path,
+                                                       std::string_view plugin) {
+        if (path.ends_with(".yaml") || path.ends_with(".yml")) {
+            return fabric::parse_topology_yaml(text, path, &to_.warnings);
+        }
+        auto fabric = fabric::parse_topology_conf(text, path, &to_.warnings);
         if (!fabric) {
-            to_.degraded = true;
-            to_.warnings.push_back(std::move(fabric.error()));
+            return propagate(fabric);
+        }
+        if (!fabric->switches.empty() && !fabric->blocks.empty()) {
+            fabric::choose_kind(*fabric, plugin);
+        }
+        std::vector<fabric::Fabric> fabrics;
+        fabrics.push_back(std::move(*fabric));
+        return fabrics;
+    }
+
+    /// None is no fault, unless the policy names it.  What of it is wrong is told in one line, and
+    /// the rest of it holds.
+    std::vector<Lemon> read_lemons(const Policy& policy) {
+        const bool named = !policy.lemons.empty();
+        to_.lemons_path = named ? policy.lemons : beside(to_.slurm_conf_path, "railhead.lemons");
+        const auto text = read(to_.lemons_path, true);
+        if (!text) {
+            if (named || text.error().code != Errc::not_found) {
+                to_.warnings.push_back(text.error());
+            }
             return {};
         }
-        return std::move(*fabric);
+        auto lemons = parse_lemons(*text, to_.lemons_path);
+        if (!lemons.errors.empty()) {
+            auto& first = lemons.errors.front();
+            if (lemons.errors.size() > 1) {
+                first.message += fmt::format(", and {} more", count_of(lemons.errors.size() - 1, "bad line"));
+            }
+            to_.warnings.push_back(std::move(first));
+        }
+        to_.lemons = lemons.entries.size();
+        return std::move(lemons.entries);
     }
 
     const Places& places_;

@@ -1,23 +1,12 @@
-// The only user of toml++.
-//
-// Debian builds packages without NDEBUG, and toml++ 3.3 and 3.4 assert on some broken input
-// ("[\no"): that would abort slurmctld.  Without the assert they return a proper error.
-#define TOML_EXCEPTIONS 0
-#define TOML_HEADER_ONLY 1
-#define TOML_ASSERT(expression) static_cast<void>(0)
-#include <toml++/toml.h>
-
 #include "policy/parse.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <functional>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "policy/toml_reader.hpp"
 
 namespace railhead::policy {
 
@@ -38,167 +27,6 @@ std::optional<std::uint32_t> parse_clock(std::string_view text) {
                                  : std::nullopt;
 }
 
-/// Collects what is wrong with one file.
-class Reader {
-   public:
-    Reader(std::string file, std::vector<Error>& errors)
-        : file_{std::move(file)}, errors_{errors} {}
-
-    void complain(const toml::source_region& at, std::string message) const {
-        errors_.push_back({Errc::bad_input, std::move(message), position(at)});
-    }
-    void complain(const toml::node& at, std::string message) const {
-        complain(at.source(), std::move(message));
-    }
-    Position position(const toml::source_region& at) const {
-        return {file_, at.begin.line, at.begin.column};
-    }
-
-    /// What is done with one key: reads `value` into the policy, or complains.
-    using Handler = std::function<void(const toml::node& value)>;
-    using Keys = std::vector<std::pair<std::string_view, Handler>>;
-
-    /// Every key of `table` goes to its handler; unknown ones are errors with a suggestion.
-    void each(const toml::table& table, const Keys& keys) const {
-        for (const auto& [key, value] : table) {
-            const auto found = std::ranges::find(keys, key.str(), &Keys::value_type::first);
-            if (found != keys.end()) {
-                found->second(value);
-            } else {
-                complain_unknown(key, keys);
-            }
-        }
-    }
-
-    Handler flag(std::optional<bool>& to) const {
-        return [this, &to](const toml::node& value) {
-            if (const auto v = value.as_boolean()) {
-                to = v->get();
-            } else {
-                complain(value, fmt::format("expected true or false, not {}", kind(value)));
-            }
-        };
-    }
-    Handler flag(bool& to) const {
-        return [this, &to](const toml::node& value) {
-            std::optional<bool> read;
-            flag(read)(value);
-            to = read.value_or(to);
-        };
-    }
-    Handler text(std::string& to) const {
-        return [this, &to](const toml::node& value) {
-            if (const auto v = value.as_string()) {
-                to = v->get();
-            } else {
-                complain(value, fmt::format("expected text in quotes, not {}", kind(value)));
-            }
-        };
-    }
-    Handler texts(std::vector<std::string>& to) const {
-        return [this, &to](const toml::node& value) {
-            if (const auto list = value.as_array()) {
-                for (const auto& element : *list) {
-                    text(to.emplace_back())(element);
-                }
-            } else {
-                text(to.emplace_back())(value);
-            }
-        };
-    }
-    template <class T>
-    Handler number(T& to, std::int64_t least, std::int64_t most) const {
-        return [this, &to, least, most](const toml::node& value) {
-            const auto v = value.as_integer();
-            if (v == nullptr) {
-                complain(value, fmt::format("expected a whole number, not {}", kind(value)));
-            } else if (v->get() < least || v->get() > most) {
-                complain(value, fmt::format("{} is not within {} to {}", v->get(), least, most));
-            } else {
-                to = static_cast<std::uint32_t>(v->get());
-            }
-        };
-    }
-    template <class T>
-    Handler seconds(T& to) const {
-        return [this, &to](const toml::node& value) {
-            std::optional<std::uint32_t> read;
-            if (const auto v = value.as_integer(); v != nullptr && v->get() >= 0) {
-                read = parse_number<std::uint32_t>(fmt::format("{}", v->get()));
-            } else if (const auto s = value.as_string()) {
-                read = parse_seconds(s->get());
-            }
-            if (read) {
-                to = *read;
-            } else {
-                complain(value, "expected a time such as 300, \"90s\", \"10m\", \"2h\" or \"1d\"");
-            }
-        };
-    }
-    /// One of a few words.
-    template <class T, std::size_t N>
-    Handler word(std::optional<T>& to,
-                 const std::array<std::pair<std::string_view, T>, N>& words) const {
-        return [this, &to, words](const toml::node& value) {
-            const auto v = value.as_string();
-            const auto found = std::ranges::find_if(
-                words, [&](const auto& w) { return v != nullptr && w.first == v->get(); });
-            if (found != words.end()) {
-                to = found->second;
-                return;
-            }
-            std::string list;
-            for (const auto& [name, unused] : words) {
-                list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", name);
-            }
-            complain(value, fmt::format("expected one of {}, not {}", list, shown(value)));
-        };
-    }
-    /// A sub-table, handed on.
-    Handler table(std::function<void(const toml::table&)> read) const {
-        return [this, read = std::move(read)](const toml::node& value) {
-            if (const auto v = value.as_table()) {
-                read(*v);
-            } else {
-                complain(value, fmt::format("expected a table, not {}", kind(value)));
-            }
-        };
-    }
-
-    static std::string kind(const toml::node& value) {
-        switch (value.type()) {
-            case toml::node_type::table: return "a table";
-            case toml::node_type::array: return "a list";
-            case toml::node_type::string: return "text";
-            case toml::node_type::integer: return "a whole number";
-            case toml::node_type::floating_point: return "a fraction";
-            case toml::node_type::boolean: return "true or false";
-            default: return "a date or time";
-        }
-    }
-    static std::string shown(const toml::node& value) {
-        const auto v = value.as_string();
-        return v != nullptr ? fmt::format("\"{}\"", printable(v->get())) : kind(value);
-    }
-
-   private:
-    void complain_unknown(const toml::key& key, const Keys& keys) const {
-        std::vector<std::string_view> names;
-        for (const auto& [name, unused] : keys) {
-            names.push_back(name);
-        }
-        const auto near = nearest_name(key.str(), names);
-        complain(key.source(), fmt::format("unknown key \"{}\"{}", printable(key.str()),
-                                           near ? fmt::format(", did you mean \"{}\"?", *near)
-                                                : std::string{}));
-    }
-
-    std::string file_;
-    std::vector<Error>& errors_;
-};
-
-constexpr std::array<std::pair<std::string_view, Mode>, 3> modes{
-    {{"observe", Mode::observe}, {"advise", Mode::advise}, {"enforce", Mode::enforce}}};
 constexpr std::array<std::pair<std::string_view, Partial>, 3> partials{
     {{"advise", Partial::advise}, {"refuse", Partial::refuse}, {"ignore", Partial::ignore}}};
 constexpr std::array<std::pair<std::string_view, Notes>, 3> note_words{
@@ -225,11 +53,9 @@ Reader::Keys gang_keys(const Reader& reader, Overlay& to) {
             {"gpus_per_node", reader.number(to.gpus_per_node, 1, 1024)}};
 }
 
-Reader::Keys placement_keys(const Reader& reader, Overlay& to) {
-    return {{"mode", reader.word(to.placement_mode, modes)},
-            {"override", reader.flag(to.override_user)},
-            {"wait", reader.seconds(to.wait_s)},
-            {"model_parallel_group", reader.number(to.model_parallel_group, 1, 65533)}};
+Reader::Keys lemons_keys(const Reader& reader, Overlay& to) {
+    return {{"mode", reader.word(to.lemons_mode, modes)},
+            {"min_nodes", reader.number(to.lemons_min_nodes, 1, 65533)}};
 }
 
 /// The keys that any layer may have; a layer with more appends its own.
@@ -240,7 +66,10 @@ Reader::Keys overlay_keys(const Reader& reader, Overlay& to) {
                  reader.each(t, gang_keys(reader, to));
              })},
             {"placement", reader.table([&reader, &to](const toml::table& t) {
-                 reader.each(t, placement_keys(reader, to));
+                 read_placement(reader, t, to);
+             })},
+            {"lemons", reader.table([&reader, &to](const toml::table& t) {
+                 reader.each(t, lemons_keys(reader, to));
              })}};
 }
 
@@ -296,6 +125,13 @@ void read_rules(const Reader& reader, const toml::node& value, Policy& policy) {
 void read_policy(const Reader& reader, const toml::table& root, Policy& policy) {
     std::optional<Notes> notes;
     auto keys = overlay_keys(reader, policy.global);
+    // The file is the site's: a layer has none of its own.
+    std::erase_if(keys, [](const auto& key) { return key.first == "lemons"; });
+    keys.emplace_back("lemons", reader.table([&](const toml::table& t) {
+        auto own = lemons_keys(reader, policy.global);
+        own.emplace_back("file", reader.text(policy.lemons));
+        reader.each(t, own);
+    }));
     keys.emplace_back("notes", reader.word(notes, note_words));
     keys.emplace_back("user_off", reader.flag(policy.user_off));
     keys.emplace_back("slurm_conf", reader.text(policy.slurm_conf));
@@ -343,7 +179,7 @@ tl::expected<Policy, std::vector<Error>> parse_policy(std::string_view text,
         return tl::unexpected{std::move(errors)};
     }
     Policy policy;
-    read_policy(Reader{file, errors}, parsed.table(), policy);
+    read_policy(Reader{file, parsed.table(), errors}, parsed.table(), policy);
     if (!errors.empty()) {
         std::ranges::stable_sort(errors, {}, [](const Error& e) {
             return std::pair{e.where.line, e.where.column};

@@ -17,15 +17,23 @@ void apply(const Overlay& overlay, Settings& settings) {
     put(overlay.enabled, settings.enabled);
     put(overlay.mode, settings.gang.mode);
     put(overlay.mode, settings.placement.mode);
+    put(overlay.mode, settings.lemons.mode);
     put(overlay.gang_mode, settings.gang.mode);
     put(overlay.placement_mode, settings.placement.mode);
+    put(overlay.lemons_mode, settings.lemons.mode);
     put(overlay.exclusive, settings.gang.exclusive);
     put(overlay.partial, settings.gang.partial);
     put(overlay.isolation_note, settings.gang.isolation_note);
     put(overlay.gpus_per_node, settings.gang.gpus_per_node);
     put(overlay.override_user, settings.placement.override_user);
-    put(overlay.wait_s, settings.placement.wait_s);
+    put(overlay.price, settings.placement.price);
+    put(overlay.communication, settings.placement.communication);
+    put(overlay.run_time_s, settings.placement.run_time_s);
+    put(overlay.wait_least_s, settings.placement.wait_least_s);
+    put(overlay.wait_most_s, settings.placement.wait_most_s);
+    put(overlay.set_aside, settings.placement.set_aside);
     put(overlay.model_parallel_group, settings.placement.model_parallel_group);
+    put(overlay.lemons_min_nodes, settings.lemons.min_nodes);
 }
 
 bool glob_matches(std::string_view pattern, std::string_view text) {

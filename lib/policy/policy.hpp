@@ -12,15 +12,9 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "policy/settings.hpp"
 
 namespace railhead::policy {
-
-/// How far a rule goes.
-enum class Mode : std::uint8_t {
-    observe,  ///< log what would change
-    advise,   ///< also tell the user
-    enforce   ///< change the job, and tell the user
-};
 
 /// What reaches the user's terminal.
 enum class Notes : std::uint8_t {
@@ -29,49 +23,22 @@ enum class Notes : std::uint8_t {
     all       ///< also why a job was left as it is
 };
 
-/// Whether a gang gets its nodes to itself.
-enum class Exclusive : std::uint8_t {
-    when_safe,  ///< "auto": unless accounting limits could then refuse the job
-    always,     ///< true
-    never       ///< false
-};
-
-/// What to do about GPUs that do not fill whole nodes.
-enum class Partial : std::uint8_t { advise, refuse, ignore };
-
-struct GangSettings {
-    Mode mode = Mode::observe;
-    Exclusive exclusive = Exclusive::when_safe;
-    Partial partial = Partial::advise;
-    bool isolation_note = true;   ///< tell users that --gpus-per-task hides peer GPUs from NCCL
-    std::uint32_t gpus_per_node = 0;  ///< 0: as slurm.conf says
-};
-
-struct PlacementSettings {
-    Mode mode = Mode::observe;
-    bool override_user = false;      ///< replace the user's own --switches and --segment
-    std::uint32_t wait_s = 300;      ///< how long a job may wait for the least leaves
-    std::uint32_t model_parallel_group = 0;  ///< nodes that must share a block; 0: as the job declares
-};
-
-struct Settings {
-    bool enabled = true;
-    GangSettings gang;
-    PlacementSettings placement;
-};
-
 /// A layer over Settings: what is unset shows the layer below.
 struct Overlay {
     std::optional<bool> enabled;
     std::optional<Mode> mode;  ///< for every rule that this layer does not name
-    std::optional<Mode> gang_mode, placement_mode;
+    std::optional<Mode> gang_mode, placement_mode, lemons_mode;
     std::optional<Exclusive> exclusive;
     std::optional<Partial> partial;
     std::optional<bool> isolation_note;
     std::optional<std::uint32_t> gpus_per_node;
     std::optional<bool> override_user;
-    std::optional<std::uint32_t> wait_s;
+    std::optional<Price> price;
+    std::optional<double> communication;
+    std::optional<std::uint32_t> run_time_s, wait_least_s, wait_most_s;
+    std::optional<std::string> set_aside;
     std::optional<std::uint32_t> model_parallel_group;
+    std::optional<std::uint32_t> lemons_min_nodes;
 };
 void apply(const Overlay& overlay, Settings& settings);
 
@@ -97,11 +64,10 @@ struct Policy {
     std::vector<Rule> rules;
     std::string slurm_conf;      ///< default: SLURM_CONF, else /etc/slurm/slurm.conf
     std::string topology;        ///< default: topology.conf beside slurm.conf
+    std::string lemons;          ///< default: railhead.lemons beside slurm.conf
 };
 
 /// `text` against a shell-like glob of `*` and `?`; no allocation, linear in `text` per `*`.
 [[nodiscard]] bool glob_matches(std::string_view pattern, std::string_view text);
-
-[[nodiscard]] std::string_view to_string(Mode mode);
 
 }  // namespace railhead::policy

@@ -5,6 +5,7 @@
 // it changes or says.  slurmctld runs it under its locks, `railhead explain` on a login node.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "job/request.hpp"
 #include "policy/policy.hpp"
+#include "policy/price.hpp"
 #include "policy/site.hpp"
 
 namespace railhead::policy {
@@ -26,18 +28,21 @@ struct Changes {
     std::optional<std::uint32_t> switches;
     std::optional<std::uint32_t> switch_wait_s;
     std::optional<std::uint16_t> segment;
+    std::optional<std::string> prefer;           ///< --prefer
+    std::optional<std::string> exclude;          ///< -x: the user's, and more
 
     [[nodiscard]] bool any() const;
 };
 
 enum class NoteKind : std::uint8_t {
     change,  ///< a value was changed, or would be
+    quiet,   ///< likewise, but nothing that the job could lose by: told where all is told
     advice,  ///< something that costs the job speed, and what to do
     info     ///< why the job was left as it is
 };
 
 struct Note {
-    std::string_view rule;   ///< "gang", "placement", "isolation", "site"
+    std::string_view rule;   ///< "gang", "lemons", "placement", "steering", "isolation", "site"
     NoteKind kind = NoteKind::info;
     Mode mode = Mode::enforce;  ///< of the rule: a change was made (enforce) or only would be; what
                                 ///< a rule that observes has to say reaches the log alone
@@ -49,6 +54,13 @@ struct Refusal {
     std::string text;
 };
 
+/// The minimal span of a job at one level of its fabric.
+struct SeenLevel {
+    unsigned level = 0;        ///< Slurm's: 1 is right above the leaves
+    std::uint32_t least = 0;   ///< 0: there is no such level
+    std::uint32_t usable = 0;  ///< switches of the level that have usable nodes
+};
+
 /// The job as the rules saw it; for `explain` and for the log.
 struct Seen {
     std::string partition;               ///< the first one named
@@ -57,6 +69,9 @@ struct Seen {
     std::uint32_t gpus_per_node = 0;
     std::uint32_t least_leaves = 0;      ///< minimal span of `nodes`; 0 when not planned
     std::uint32_t leaves = 0;            ///< leaves (blocks) that have usable nodes
+    fabric::Kind fabric = fabric::Kind::none;  ///< what the job is placed on; none: not planned
+    std::array<SeenLevel, 3> above;      ///< the levels between the leaves and the top, lowest first
+    std::optional<Wait> wait;            ///< what waiting for the least leaves is worth; trees only
 };
 
 struct Review {

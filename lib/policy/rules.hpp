@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "job/request.hpp"
 #include "policy/review.hpp"
@@ -22,8 +24,16 @@ struct GpuDemand {
     bool by_socket = false;                 ///< --gpus-per-socket: the node count stays Slurm's
     std::string_view type;                  ///< the one type asked for; empty: any
     bool several_types = false;             ///< "h100:8,a100:8"
+    bool others = false;                    ///< "gpu:8,nvme:1": not every GPU node may have them
     bool unreadable = false;
     [[nodiscard]] bool any() const { return total > 0 || per_node > 0 || by_socket; }
+};
+
+/// What narrows the nodes of a partition for a job.
+struct Narrowing {
+    std::vector<std::string_view> features;  ///< -C, all of them
+    std::vector<std::uint32_t> excluded;     ///< -x and the lemons avoided, ascending
+    std::uint64_t gpus = 1;                  ///< a node must have, of the type asked for
 };
 
 /// The work of one review: each rule reads and adds.
@@ -41,6 +51,10 @@ struct Work {
     /// How far the node count goes: a count that is only planned is only placed on paper.
     Mode count_mode = Mode::enforce;
 
+    /// Read by narrowing_of() when a rule first needs it; unset also where it cannot be told.
+    std::optional<Narrowing> narrowing = std::nullopt;
+    bool narrowing_read = false;
+
     void say(std::string_view rule, NoteKind kind, std::string text, Mode mode = Mode::enforce) {
         out.notes.push_back({rule, kind, mode, std::move(text)});
     }
@@ -54,14 +68,24 @@ struct Work {
 
 /// gang.cpp: whole nodes, all at once.
 void apply_gang_rule(Work& work);
+/// avoidance.cpp: gangs are kept off the nodes of the lemons file.
+void apply_lemons_rule(Work& work);
 /// placement.cpp: the least leaves, and segments for declared model-parallel groups.
 void apply_placement_rule(Work& work);
+/// steering.cpp: small jobs prefer the leaves that are set aside for them.
+void apply_steering_rule(Work& work);
 /// isolation.cpp: tells what --gpus-per-task and --gpu-bind cost.
 void apply_isolation_rule(Work& work);
 
 /// The segment for `nodes` nodes in groups of `group` that can never take more blocks, or a
-/// higher level, than stock would; 0 when there is none (traps: segments are placed one by one).
+/// higher level, than stock would, and is no larger than `most`; 0 when there is none.  Slurm places
+/// segments one by one, wherever one finds room.
 [[nodiscard]] std::uint32_t safe_segment(std::uint32_t nodes, std::uint32_t group,
-                                         const std::vector<std::uint32_t>& block_sizes);
+                                         const std::vector<std::uint32_t>& block_sizes,
+                                         std::uint32_t most = UINT32_MAX);
+
+/// Whether `segments` segments of `segment` nodes find room in blocks that have `usable` nodes each.
+[[nodiscard]] bool segments_fit(std::span<const std::uint32_t> usable, std::uint32_t segment,
+                                std::uint32_t segments);
 
 }  // namespace railhead::policy

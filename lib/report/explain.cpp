@@ -1,5 +1,7 @@
 #include "report/explain.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -42,23 +44,110 @@ std::string_view gpus_text(std::string_view tres) {
 
 std::string_view kind_word(const policy::Note& note) {
     switch (note.kind) {
-        case NoteKind::change: return to_string(note.mode);
+        case NoteKind::change:
+        case NoteKind::quiet: return to_string(note.mode);
         case NoteKind::advice: return "advice";
         case NoteKind::info: return "left";
     }
     return "?";
 }
 
-std::string fabric_text(const policy::Review& review, const policy::Site& site) {
-    const auto& seen = review.seen;
-    if (seen.least_leaves == 0) {
-        return {};
+/// A line a level: "2 leaf switches at least, of 8 with usable nodes".
+std::vector<std::string> fabric_lines(const policy::Seen& seen) {
+    std::vector<std::string> lines;
+    const auto add = [&](unsigned level, std::uint32_t least, std::uint32_t usable) {
+        if (least > 0) {
+            lines.push_back(fmt::format("{} {} at least, of {} with usable nodes", least,
+                                        fabric::level_word(seen.fabric, level, least), usable));
+        }
+    };
+    add(0, seen.least_leaves, seen.leaves);
+    for (const auto& level : seen.above) {
+        add(level.level, level.least, level.usable);
     }
-    const bool block = site.fabric.kind == fabric::Kind::block;
-    return fmt::format("{} {} at least, of {} with usable nodes", seen.least_leaves,
-                       block ? (seen.least_leaves == 1 ? "block" : "blocks")
-                             : (seen.least_leaves == 1 ? "leaf switch" : "leaf switches"),
-                       seen.leaves);
+    return lines;
+}
+
+json levels_json(const policy::Seen& seen) {
+    json levels = json::array();
+    for (const auto& level : seen.above) {
+        if (level.least > 0) {
+            levels.push_back(
+                {{"level", level.level}, {"least", level.least}, {"usable", level.usable}});
+        }
+    }
+    return levels;
+}
+
+std::string source_text(const policy::Wait& wait) {
+    using policy::PriceFrom;
+    const auto& written = wait.price.by_level;
+    switch (wait.price.from) {
+        case PriceFrom::guess: return "a guess: the policy gives no slowdown";
+        case PriceFrom::slowdown: return "slowdown of the policy";
+        case PriceFrom::bus_bandwidth:
+            return fmt::format("bus_bandwidth of {} and {} GB/s, {} communication",
+                               written[0], written[1], policy::percent_text(wait.communication));
+        case PriceFrom::oversubscription:
+            return fmt::format("oversubscription of {}, {} communication", written[0],
+                               policy::percent_text(wait.communication));
+        case PriceFrom::wait: return "wait of the policy";
+        case PriceFrom::user: return "your own";
+    }
+    return "?";
+}
+
+/// "2 leaf switches would cost 6 %, 3 level-1 switches 10 %": what no wait can promise to avoid is
+/// told with it.
+std::string cost_text(const policy::Seen& seen) {
+    const auto& wait = *seen.wait;
+    auto out = fmt::format("{} {} would cost {}", seen.least_leaves + 1,
+                           fabric::level_word(seen.fabric, 0, seen.least_leaves + 1),
+                           policy::percent_text(wait.slowdown));
+    for (const auto& level : seen.above) {
+        if (level.least > 0 && level.least < level.usable) {
+            const auto cost = slowdown_at(wait.price, wait.communication, level.level);
+            out += fmt::format(", {} {} {}", level.least + 1,
+                               fabric::level_word(seen.fabric, level.level, level.least + 1),
+                               policy::percent_text(cost));
+        }
+    }
+    return out;
+}
+
+/// "2 leaf switches would cost 6 % (slowdown of the policy): up to 43 min of a 12 h run (time limit)".
+std::string price_text(const policy::Seen& seen) {
+    const auto& wait = *seen.wait;
+    const auto run = fmt::format("of a {} run ({})", duration_text(wait.run_time.seconds),
+                                 to_string(wait.run_time.from));
+    std::string out;
+    if (wait.price.from == policy::PriceFrom::wait || wait.price.from == policy::PriceFrom::user) {
+        out = fmt::format("not priced: waits up to {} ({})", duration_text(wait.wanted_s),
+                          source_text(wait));
+    } else {
+        out = fmt::format("{} ({}): ", cost_text(seen), source_text(wait));
+        out += wait.wanted_s == 0 ? fmt::format("no wait {}", run)
+                                  : fmt::format("up to {} {}", duration_text(wait.wanted_s), run);
+    }
+    if (wait.in_force_s < wait.wanted_s) {
+        out += fmt::format(", cut to {} by SchedulerParameters=max_switch_wait",
+                           duration_text(wait.in_force_s));
+    }
+    return out;
+}
+
+json price_json(const policy::Seen& seen) {
+    if (!seen.wait) {
+        return nullptr;
+    }
+    const auto& wait = *seen.wait;
+    return {{"from", to_string(wait.price.from)},
+            {"source", source_text(wait)},
+            {"slowdown", wait.slowdown},
+            {"run_time_s", wait.run_time.seconds},
+            {"run_time_from", to_string(wait.run_time.from)},
+            {"wait_s", wait.wanted_s},
+            {"wait_in_force_s", wait.in_force_s}};
 }
 
 std::string seen_text(const policy::Review& review) {
@@ -101,6 +190,8 @@ json changes_json(const policy::Changes& changes) {
     put("switches", changes.switches);
     put("switch_wait_s", changes.switch_wait_s);
     put("segment", changes.segment);
+    put("prefer", changes.prefer);
+    put("exclude", changes.exclude);
     return out;
 }
 
@@ -118,6 +209,8 @@ json component_json(const Explained& component) {
              {"nodes", review.seen.nodes},
              {"least_leaves", review.seen.least_leaves},
              {"leaves", review.seen.leaves},
+             {"levels", levels_json(review.seen)},
+             {"price", price_json(review.seen)},
              {"changes", changes_json(review.changes)},
              {"notes", std::move(notes)},
              {"refusal", nullptr}};
@@ -127,7 +220,7 @@ json component_json(const Explained& component) {
     return out;
 }
 
-std::string component_text(const Explained& component, const policy::Site& site) {
+std::string component_text(const Explained& component) {
     const auto& review = component.review;
     Table table;
     table.add({"asked", asked_text(component.request)});
@@ -135,8 +228,12 @@ std::string component_text(const Explained& component, const policy::Site& site)
         table.add({"seen as", seen_text(review)});
     }
     table.add({"becomes", becomes_text(review)});
-    if (const auto fabric = fabric_text(review, site); !fabric.empty()) {
-        table.add({"fabric", fabric});
+    std::string_view label = "fabric";
+    for (auto& line : fabric_lines(review.seen)) {
+        table.add({std::string{std::exchange(label, "")}, std::move(line)});
+    }
+    if (review.seen.wait) {
+        table.add({"price", price_text(review.seen)});
     }
     auto out = table.text(2);
     Table why;
@@ -169,6 +266,7 @@ std::string asked_text(const job::JobRequest& request) {
     option(out, "--gpus-per-task=", gpus_text(request.gpus_per_task));
     option(out, "--gpu-bind=", request.gpu_bind);
     option(out, "-C ", request.constraint);
+    option(out, "--prefer=", request.prefer);
     option(out, "-w ", request.node_list);
     option(out, "-x ", request.exclude);
     option(out, "--reservation=", request.reservation);
@@ -190,18 +288,24 @@ std::string changes_text(const policy::Changes& changes) {
         out += fmt::format("@{}", clock_text(*changes.switch_wait_s));
     }
     option(out, "--segment=", changes.segment);
+    if (changes.prefer) {
+        option(out, "--prefer=", std::string_view{*changes.prefer});
+    }
+    if (changes.exclude) {
+        option(out, "-x ", std::string_view{*changes.exclude});
+    }
     return out;
 }
 
 std::string explain_text(const std::string& script, std::span<const Explained> components,
-                         const policy::Site& site) {
+                         const policy::Site& /*site*/) {
     std::string out;
     for (std::size_t i = 0; i < components.size(); ++i) {
         out += i > 0 ? "\n" : "";
         out += components.size() == 1
                    ? fmt::format("{}\n", printable(script))
                    : fmt::format("{}, component {}\n", printable(script), i);
-        out += component_text(components[i], site);
+        out += component_text(components[i]);
     }
     return out;
 }

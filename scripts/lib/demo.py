@@ -101,7 +101,7 @@ def stock():
 
 
 def railhead(plugins):
-    return Rig(2 * PER_LEAF, leaves=2, extra=EXTRA, plugins=plugins, job_submit=True, policy='mode = "enforce"\n',
+    return Rig(2 * PER_LEAF, leaves=2, extra=EXTRA, plugins=plugins, job_submit=True, policy='mode = "enforce"\nplacement.wait = "5m"\n',
                plugstack="optional {plugins}/spank_railhead.so topology={etc}/node.xml\n",
                files={"node.xml": NODE.read_text()})
 

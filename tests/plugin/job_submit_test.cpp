@@ -33,10 +33,14 @@ using Modify = int(job_desc_msg_t*, job_record*, uint32_t, char**);
 
 const std::string slurm_conf =
     "ClusterName=test\nSlurmctldHost=localhost\nGresTypes=gpu\nTopologyPlugin=topology/tree\n"
-    "NodeName=n[1-8] CPUs=64 Sockets=2 CoresPerSocket=32 RealMemory=1000000 Gres=gpu:h100:8\n"
+    "NodeName=DEFAULT CPUs=64 Sockets=2 CoresPerSocket=32 RealMemory=1000000 Gres=gpu:h100:8\n"
+    "NodeName=n[1-4] Feature=fast\nNodeName=n[5-8] Feature=fast,small\n"
     "PartitionName=main Nodes=ALL Default=YES\n";
 const std::string topology =
     "SwitchName=s1 Nodes=n[1-4]\nSwitchName=s2 Nodes=n[5-8]\nSwitchName=spine Switches=s[1-2]\n";
+
+const std::string enforce = "mode = \"enforce\"\nnotes = \"all\"\nplacement.wait = \"5m\"\n";
+const std::string all_rules = enforce + "placement.set_aside = \"small\"\n";
 
 /// A cluster's configuration folder with a policy, and the plugin loaded on it.
 class Host {
@@ -47,6 +51,9 @@ class Host {
         if (!policy.empty()) {
             folder_.write("railhead.toml", policy);
             ::chmod(folder_.path("railhead.toml").c_str(), 0644);
+        }
+        if (policy == all_rules) {
+            ::chmod(folder_.write("railhead.lemons", "n8 never slow\n").c_str(), 0644);
         }
         load();
     }
@@ -90,19 +97,23 @@ struct Job {
         desc.overcommit = NO_VAL8;
         desc.pn_min_memory = NO_VAL64;
     }
-    ~Job() { std::free(error); }
+    ~Job() {
+        std::free(error);
+        std::free(desc.prefer);
+        std::free(desc.exc_nodes);
+    }
     Job(const Job&) = delete;
     Job& operator=(const Job&) = delete;
 
     int submit(const Host& host) { return host.symbol<Submit>("job_submit")(&desc, 1000, &error); }
     std::string told() const { return error != nullptr ? error : ""; }
+    /// As slurmctld has it: from its own memory, to be freed with slurm_xfree().
+    void exclude(const char* nodes) { desc.exc_nodes = ::strdup(nodes); }
     void gpus(const char* text) { desc.tres_per_job = const_cast<char*>(text); }
 
     job_desc_msg_t desc;
     char* error = nullptr;
 };
-
-const std::string enforce = "mode = \"enforce\"\nnotes = \"all\"\n";
 
 }  // namespace
 
@@ -130,6 +141,53 @@ TEST_CASE("a gang is rewritten, its GPU fields left as they are, and its user to
     CHECK(std::string{job.desc.tres_per_job} == "gres:gpu:h100:16");
     CHECK_THAT(job.told(), ContainsSubstring("16 GPUs become 2 whole nodes"));
     CHECK(fake_slurm::has_logged("uid 1000 partition main gpus 16"));
+}
+
+TEST_CASE("--prefer and -x are given to Slurm in its own memory, what was there before is freed", "[plugin]") {
+    const Host host{all_rules};
+    Job job;
+    job.gpus("gpu:16");
+    job.desc.features = const_cast<char*>("fast");
+    job.exclude("n1");
+
+    REQUIRE(job.submit(host) == SLURM_SUCCESS);
+
+    REQUIRE(job.desc.prefer != nullptr);
+    CHECK(std::string{job.desc.prefer} == "fast&small");
+    CHECK(std::string{job.desc.exc_nodes} == "n1,n8");
+    CHECK(std::string{job.desc.features} == "fast");
+}
+
+TEST_CASE("a lemon is one until its time, which the job's submission is compared with", "[plugin]") {
+    const Host host{enforce};
+    const auto excluded = [&host](const std::string& until) {
+        const auto file = host.folder().write("railhead.lemons", "n8 " + until + " slow\n");
+        ::chmod(file.c_str(), 0644);
+        ::sleep(3);
+        Job looks;
+        looks.submit(host);
+        Job job;
+        job.gpus("gpu:16");
+        CHECK(job.submit(host) == SLURM_SUCCESS);
+        return std::string{job.desc.exc_nodes != nullptr ? job.desc.exc_nodes : ""};
+    };
+    CHECK(excluded("2001-01-01") == "");
+    CHECK(excluded("9000-01-01") == "n8");
+}
+
+TEST_CASE("a lemons file that others can write is not used, and the policy works on", "[plugin][security]") {
+    const Host host{enforce};
+    const auto file = host.folder().write("railhead.lemons", "n8 never\n");
+    ::chmod(file.c_str(), 0666);
+    ::sleep(3);
+    Job looks;
+    looks.submit(host);
+    Job job;
+    job.gpus("gpu:16");
+    CHECK(job.submit(host) == SLURM_SUCCESS);
+    CHECK(job.desc.exc_nodes == nullptr);
+    CHECK(job.desc.min_nodes == 2);
+    CHECK(fake_slurm::has_logged("railhead.lemons\" can be written by others"));
 }
 
 TEST_CASE("what the policy refuses is refused by name", "[plugin]") {
@@ -247,7 +305,8 @@ TEST_CASE("garbage in every string of a job is survived", "[plugin]") {
     auto* text = const_cast<char*>(garbage.c_str());
     job.desc.tres_per_job = job.desc.tres_per_node = job.desc.tres_per_task = text;
     job.desc.tres_per_socket = job.desc.tres_bind = job.desc.cpus_per_tres = text;
-    job.desc.mem_per_tres = job.desc.features = job.desc.req_nodes = job.desc.exc_nodes = text;
+    job.desc.mem_per_tres = job.desc.features = job.desc.req_nodes = text;
+    job.exclude(text);
     job.desc.reservation = job.desc.account = job.desc.qos = text;
     CHECK(job.submit(host) == SLURM_SUCCESS);
     job.desc.partition = text;
@@ -280,13 +339,14 @@ TEST_CASE("running out of memory at any point: a job is changed whole or not at 
     if (!fakes::FailingMemory::works()) {
         SKIP("a sanitizer has an allocator of its own");
     }
-    const Host host{enforce};
+    const Host host{all_rules};
     bool has_failed = true;
     int points = 0;
     for (long at = 0; has_failed && at < 10'000; ++at) {
         Job job;
         job.gpus("gpu:16");
-        job.desc.exc_nodes = const_cast<char*>("n[1-2]");
+        job.desc.features = const_cast<char*>("fast");
+        job.exclude("n[1-2]");
         const auto before = job.desc;
         int status = 0;
         {
@@ -296,11 +356,13 @@ TEST_CASE("running out of memory at any point: a job is changed whole or not at 
         }
         CHECK(status == SLURM_SUCCESS);
         if (has_failed) {
-            // Changed whole or not at all: the last allocation is the note's.
+            // Changed whole or not at all: the last allocations are the texts that Slurm is given, and
+            // its own allocator does not return without memory.
             const bool unchanged = std::memcmp(&before, &job.desc, sizeof before) == 0;
             const bool whole = job.desc.min_nodes == 2 && job.desc.max_nodes == 2 &&
                                job.desc.shared == 0 && job.desc.req_switch == 1;
             CHECK((unchanged || whole));
+            CHECK(std::string{job.desc.exc_nodes}.starts_with("n[1-2]"));
             ++points;
         }
     }

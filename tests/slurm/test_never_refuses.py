@@ -9,7 +9,7 @@ import random
 
 import pytest
 
-from conftest import ENFORCE, empty, railhead_rig
+from conftest import empty, railhead_rig
 from keeper import wait_until
 from rig import Nodes
 
@@ -40,10 +40,15 @@ PartitionName=high Nodes=n[01-16] PriorityTier=10 PreemptMode=OFF
 """
 NAMES = ["main"] * 6 + ["small", "mixed", "smt", "thin", "forced", "yes", "whole", "maxnodes", "minnodes", "maxcpus",
                         "mempercpu", "maxmem", "maxmempercpu", "mempernode", "bygpu", "low", "high", "main,low", "main,small"]
+# Every rule at work: a price, leaves set aside ("few": leaf 3, and half of leaf 5), lemons of every kind of node.
+POLICY = 'mode = "enforce"\n[placement]\nslowdown = 0.1\nset_aside = "few"\n'
+LEMONS = "n[02,06-07] never slow\nn18 9000-01-01 warm\nn[22,26,33,35] never odd\nn03 2001-01-01 was\nn99 never gone\n"
 NODES = [
-    Nodes(16, features="h100,fast"),
+    Nodes(12, features="h100,fast"),
+    Nodes(4, features="h100,fast,few"),
     Nodes(4, gpus=4, gpu_type="a100", features="a100"),
-    Nodes(4, gpus=2, gpu_type="l40s", features="l40s"),
+    Nodes(2, gpus=2, gpu_type="l40s", features="l40s"),
+    Nodes(2, gpus=2, gpu_type="l40s", features="l40s,few"),
     Nodes(4, threads=2, cores=16, features="smt"),
     Nodes(4, sockets=1, cores=8, memory=64_000, features="thin"),
     Nodes(4, features="h100,fast"),  # in reservations
@@ -79,9 +84,11 @@ def request(rng):
     line += maybe(0.3, "-c2", "-c4", "-c8", "-c16", "-c3")
     line += maybe(0.3, "--mem=0", "--mem=100000", "--mem=900000", "--mem-per-cpu=1000", "--mem-per-cpu=15000", "--mem-per-cpu=30000")
     line += maybe(0.1, "--exclusive", "--oversubscribe", "--exclusive=user")
-    line += maybe(0.15, "-C fast", "-C h100&fast", "-C h100|a100", "-C [h100*1&a100*1]", "-C smt")
-    line += maybe(0.1, "-x n[01-04]", "-x n01,n05,n09", "-x n[01-15]")
-    line += maybe(0.05, "-w n01,n05", "-w n[01-02]")
+    line += maybe(0.15, "-C fast", "-C h100&fast", "-C h100|a100", "-C [h100*1&a100*1]", "-C smt", "-C few", "-C fast&few", "-C nosuch",
+                  "-C (h100&few)", "-C l40s")
+    line += maybe(0.05, "--prefer=few", "--prefer=a100", "--prefer=h100&few", "--prefer=nosuch")
+    line += maybe(0.1, "-x n[01-04]", "-x n01,n05,n09", "-x n[01-15]", "-x n02", "-x n[13-15]", "-x n[13-16]")
+    line += maybe(0.05, "-w n01,n05", "-w n[01-02]", "-w n13", "-w n02,n06")
     line += maybe(0.15, "--reservation=some", "--reservation=cores")
     line += maybe(0.15, "--switches=1", "--contiguous", "--spread-job", "--use-min-nodes", "--overcommit", "--hint=nomultithread",
                   "--threads-per-core=1", "--ntasks-per-core=1", "--sockets-per-node=2", "--ntasks-per-socket=4", "--mincpus=40",
@@ -92,7 +99,8 @@ def request(rng):
 
 @pytest.fixture(scope="module")
 def controller(plugins):
-    with railhead_rig(NODES, cloud=True, partitions=PARTITIONS, topology=TOPOLOGY, extra=EXTRA, policy=ENFORCE) as rig:
+    with railhead_rig(NODES, cloud=True, partitions=PARTITIONS, topology=TOPOLOGY, extra=EXTRA, policy=POLICY,
+                      files={"railhead.lemons": LEMONS}) as rig:
         cores = "32,32" if rig.version < (23, 11) else "64"  # a node's, or all
         for name, what in (("some", "Nodes=n[33-34]"), ("cores", f"Nodes=n[35-36] CoreCnt={cores}")):
             rig.run(["scontrol", "create", "reservation", f"ReservationName={name}", f"Users={rig.user}", "StartTime=now",
@@ -129,8 +137,9 @@ def test_no_job_that_stock_accepts_is_refused(controller):
     assert not worse, f"seed {SEED}: refused for our sake:\n" + "\n".join(worse)
     # The mix must be able to find a fault: many accepted, and many of those changed.
     assert counts["starts"] > REQUESTS / 4 and counts["refused"] > REQUESTS / 20, counts
-    changed = controller.log("slurmctld").count("gang enforce: ")
-    assert changed > REQUESTS / 15, changed
+    log = controller.log("slurmctld")
+    for change, share in (("gang enforce: ", 15), ("steering enforce: ", 40), ("lemons enforce: ", 40), ("placement enforce: ", 20)):
+        assert log.count(change) > REQUESTS / share, (change, log.count(change))
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +148,9 @@ def running_nodes(plugins):
     elsewhere = ("small", "mixed", "smt", "thin")
     partitions = "\n".join(line.replace("16,33-36", "08").replace("n[01-16]", "n[01-08]") for line in PARTITIONS.splitlines()
                            if not any(f"={name} " in line for name in elsewhere))
-    with railhead_rig(8, leaves=2, features="h100,fast", partitions=partitions, extra=EXTRA, policy=ENFORCE) as rig:
+    nodes = [Nodes(4, features="h100,fast"), Nodes(4, features="h100,fast,few")]
+    with railhead_rig(nodes, leaves=2, partitions=partitions, extra=EXTRA, policy=POLICY,
+                      files={"railhead.lemons": "n02 never slow\n"}) as rig:
         yield rig
 
 

@@ -73,6 +73,7 @@ TEST_CASE("a time is said as people say it", "[text]") {
         {119, "119 s"},
         {120, "2 min"},
         {150, "2 min 30 s"},
+        {2592, "43 min"},
         {3600, "1 h"},
         {5400, "1 h 30 min"},
         {47 * 3600, "47 h"},

@@ -6,7 +6,7 @@
 #include <random>
 #include <sstream>
 
-#include "command.hpp"
+#include "run_cli.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/temp_dir.hpp"
@@ -15,31 +15,7 @@ namespace {
 
 using namespace railhead;
 
-struct Output {
-    int status = 0;
-    std::string out, err;
-};
-
-Output railhead_run(const std::vector<std::string>& arguments) {
-    std::ostringstream out;
-    std::ostringstream err;
-    cli::Console console{out, err};
-    const int status = cli::run(arguments, console);
-    return {status, out.str(), err.str()};
-}
-
-std::string data(const std::string& name) {
-    return RAILHEAD_TEST_DATA "/" + name;
-}
-
-/// Paths of the checkout come out as DATA, so that golden files are the same everywhere.
-std::string scrubbed(std::string text) {
-    const std::string folder = RAILHEAD_TEST_DATA;
-    for (auto at = text.find(folder); at != std::string::npos; at = text.find(folder, at)) {
-        text.replace(at, folder.size(), "DATA");
-    }
-    return text;
-}
+using namespace railhead::test;
 
 std::vector<std::string> explain(const std::string& script, std::vector<std::string> more = {}) {
     std::vector<std::string> arguments{"explain",      "--policy",
@@ -84,7 +60,7 @@ TEST_CASE("explain tells what becomes of a script, and why", "[cli][golden]") {
 }
 
 TEST_CASE("an error names file, line and column, and leaves status 2", "[cli][errors]") {
-    const auto broken = data("policies/bad/misspelt-key.toml");
+    const auto broken = data("policies-broken/misspelt-key.toml");
     const auto conf = data("sites/two-leaves/slurm.conf");
     const auto script = data("sites/scripts/pretrain.sbatch");
     struct Case {
@@ -124,7 +100,10 @@ TEST_CASE("a job that has nowhere to run is a finding", "[cli]") {
 }
 
 TEST_CASE("every broken policy is refused with a place, and none crashes", "[cli][errors]") {
-    for (const auto& entry : std::filesystem::directory_iterator{data("policies/bad")}) {
+    for (const auto& entry : std::filesystem::directory_iterator{data("policies-broken")}) {
+        if (entry.path().extension() != ".toml") {
+            continue;
+        }
         CAPTURE(entry.path().filename().string());
         const auto output =
             railhead_run({"explain", "--policy", entry.path().string(), "--slurm-conf",

@@ -35,6 +35,7 @@ struct Console {
 
 void add_check(CLI::App& app, Console& console);
 void add_explain(CLI::App& app, Console& console);
+void add_policy(CLI::App& app, Console& console);
 void add_rails(CLI::App& app, Console& console);
 
 /// Runs the command line `arguments` (without the program's name); gives the exit status.

@@ -2,6 +2,8 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -10,7 +12,6 @@
 #include "command.hpp"
 #include "job/script.hpp"
 #include "policy/load.hpp"
-#include "policy/review.hpp"
 #include "report/explain.hpp"
 
 namespace railhead::cli {
@@ -67,20 +68,17 @@ void run(const Options& options, Console& console) {
     if (!loaded.site) {
         return;
     }
-    std::vector<policy::Review> reviews;
-    std::vector<report::Explained> explained;
-    reviews.reserve(script->components.size());
-    for (const auto& component : script->components) {
-        reviews.push_back(policy::review(component.request, *loaded.site));
-        explained.push_back({component.request, reviews.back()});
-        const bool nowhere = reviews.back().seen.partition.empty() && !reviews.back().off;
-        if (reviews.back().refusal || nowhere) {
+    const auto reviewed = report::review_script(std::move(*script), *loaded.site);
+    for (const auto& review : reviewed.reviews) {
+        const bool nowhere = review.seen.partition.empty() && !review.off;
+        if (review.refusal || nowhere) {
             console.leave(Exit::findings);
         }
     }
+    const auto components = reviewed.components();
     console.out << (options.json
-                        ? report::explain_json(options.script, explained, *loaded.site)
-                        : report::explain_text(options.script, explained, *loaded.site));
+                        ? report::explain_json(options.script, components)
+                        : report::explain_text(options.script, components, *loaded.site));
 }
 
 }  // namespace

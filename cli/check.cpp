@@ -216,20 +216,30 @@ NodeSets partitions_of(const fabric::Cluster& cluster) {
     return sets;
 }
 
-NodeSets leaves_of(const policy::Site& site) {
+NodeSets leaves_of(const fabric::Fabric& fabric, const fabric::Cluster& cluster) {
     NodeSets sets;
-    const auto leaves = site.fabric.leaves();
+    const auto leaves = fabric.leaves();
     for (std::size_t i = 0; i < leaves.size(); ++i) {
-        auto& names = sets[std::string{site.fabric.leaf_name(i)}];
+        auto& names = sets[std::string{fabric.leaf_name(i)}];
         for (const auto node : leaves[i]) {
             // slurmctld leaves out what it does not know.
-            if (site.cluster.find_node(site.fabric.nodes[node])) {
-                names.push_back(site.fabric.nodes[node]);
+            if (cluster.find_node(fabric.nodes[node])) {
+                names.push_back(fabric.nodes[node]);
             }
         }
         std::ranges::sort(names);
     }
     return sets;
+}
+
+/// The leaves or blocks that slurmctld has; of one topology by name, where the file has names.
+std::optional<NodeSets> ask_for_leaves(const fabric::Fabric& fabric) {
+    std::vector<std::string> command{"scontrol", "-o", "show", "topology"};
+    if (!fabric.name.empty()) {
+        command.push_back(fabric.name);
+    }
+    const bool block = fabric.kind == fabric::Kind::block;
+    return ask_controller(command, block ? "BlockName" : "SwitchName", block ? "" : "Level=0");
 }
 
 /// Railhead reads slurm.conf and the topology by itself, so until a reconfigure it can know a
@@ -251,13 +261,11 @@ void check_controller(const policy::Loaded& loaded, Findings& findings) {
     const auto partitions =
         ask_controller({"scontrol", "-o", "show", "partition"}, "PartitionName", "");
     compare(loaded.slurm_conf_path, partitions, partitions_of(loaded.site->cluster));
-    const auto kind = loaded.site->fabric.kind;
-    if (partitions && kind != fabric::Kind::none) {
-        const bool block = kind == fabric::Kind::block;
-        compare(loaded.topology_path,
-                ask_controller({"scontrol", "-o", "show", "topology"},
-                               block ? "BlockName" : "SwitchName", block ? "" : "Level=0"),
-                leaves_of(*loaded.site));
+    for (const auto& one : loaded.site->fabrics) {
+        if (partitions && one.fabric.is_planned()) {
+            compare(loaded.topology_path, ask_for_leaves(one.fabric),
+                    leaves_of(one.fabric, loaded.site->cluster));
+        }
     }
 }
 
@@ -291,15 +299,16 @@ std::string as_text(const Findings& findings) {
 
 void run(const Options& options, Console& console) {
     const auto loaded = policy::load(options.places, std::nullopt);
-    auto findings = policy::check_site(loaded);
-    check_owner(loaded, findings);
     const auto* cluster = loaded.site ? &loaded.site->cluster : nullptr;
     auto plugin_dir = options.plugin_dir;
     if (plugin_dir.empty() && cluster != nullptr) {
         plugin_dir = cluster->plugin_dir;
     }
     const auto plugin_dirs = folders(plugin_dir.empty() ? RAILHEAD_DEFAULT_PLUGIN_DIR : plugin_dir);
-    if (const auto slurm = slurm_version(plugin_dirs)) {
+    const auto slurm = slurm_version(plugin_dirs);
+    auto findings = policy::check_site(loaded, slurm);
+    check_owner(loaded, findings);
+    if (slurm) {
         check_job_submit(plugin_dirs, *slurm, findings);
         auto plugstack = options.plugstack;
         if (plugstack.empty() && cluster != nullptr) {
@@ -328,7 +337,7 @@ void add_check(CLI::App& app, Console& console) {
         "check", "Whether the policy, the topology and the installed plugins are in order");
     command->add_option("--policy", options->places.policy, "Policy (default: railhead.toml beside slurm.conf)");
     command->add_option("--slurm-conf", options->places.slurm_conf_said, "slurm.conf of the cluster");
-    command->add_option("--topology", options->places.topology, "topology.conf (default: beside slurm.conf)");
+    command->add_option("--topology", options->places.topology, "topology.conf or topology.yaml (default: beside slurm.conf)");
     command->add_option("--plugin-dir", options->plugin_dir, "Slurm's PluginDir (default: as slurm.conf says)");
     command->add_option("--plugstack", options->plugstack, "plugstack.conf (default: beside slurm.conf)");
     command->add_flag("--json", options->json, "Write JSON, schema railhead.check/1");

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include <fmt/format.h>
+
 namespace railhead::fabric {
 
 namespace {
@@ -58,6 +60,26 @@ std::vector<std::uint32_t> Fabric::roots() const {
         }
     }
     return indices;
+}
+
+std::string_view to_string(Kind kind) {
+    switch (kind) {
+        case Kind::none: return "none";
+        case Kind::tree: return "tree";
+        case Kind::block: return "block";
+        case Kind::flat: return "flat";
+        case Kind::ring: return "ring";
+        case Kind::torus3d: return "torus3d";
+    }
+    return "?";
+}
+
+std::string level_word(Kind kind, unsigned level, std::uint64_t count) {
+    if (kind == Kind::block) {
+        return count == 1 ? "block" : "blocks";
+    }
+    return (level == 0 ? std::string{"leaf"} : fmt::format("level-{}", level)) +
+           (count == 1 ? " switch" : " switches");
 }
 
 }  // namespace railhead::fabric

@@ -14,7 +14,16 @@
 
 namespace railhead::fabric {
 
-enum class Kind : std::uint8_t { none, tree, block };
+enum class Kind : std::uint8_t {
+    none,
+    tree,
+    block,
+    flat,  ///< this one and those below are known and not planned for
+    ring,
+    torus3d
+};
+/// "tree", "block", "flat": as topology.yaml has it.
+[[nodiscard]] std::string_view to_string(Kind kind);
 
 /// A switch of a tree.  Level 0 is a leaf; any other is one above the highest of its children.
 struct Switch {
@@ -30,6 +39,8 @@ struct Block {
 };
 
 struct Fabric {
+    std::string name;         ///< that a partition's Topology= says; "" for topology.conf's
+    bool is_default = false;  ///< of the partitions that name none: cluster_default
     Kind kind = Kind::none;
     std::vector<std::string> nodes;  ///< every node named, in the order of the file
     std::vector<Switch> switches;    ///< tree
@@ -37,6 +48,9 @@ struct Fabric {
     /// BlockSizes, ascending; the first is the base block.  Where the file has none: what Slurm
     /// takes instead, the size of the first block with nodes and 2, 4, 8 and 16 times that.
     std::vector<std::uint32_t> block_sizes;
+
+    /// Whether it is a kind that jobs are planned for.
+    [[nodiscard]] bool is_planned() const { return kind == Kind::tree || kind == Kind::block; }
 
     /// The node sets of the leaves (tree) or blocks, in the order of the file; those without
     /// nodes left out.
@@ -60,6 +74,9 @@ struct Fabric {
 /// that are no doublings of the first.
 [[nodiscard]] Result<Fabric> parse_topology_conf(std::string_view text, const std::string& file,
                                                  std::vector<Error>* warnings = nullptr);
+
+/// "leaf switches", "block", "level-1 switch": what `count` switches of a level are to people.
+[[nodiscard]] std::string level_word(Kind kind, unsigned level, std::uint64_t count);
 
 /// The least number of leaves that can hold `nodes` nodes, given how many usable nodes each leaf
 /// has (`sizes`, any order); 0 when all of them together cannot.  For many questions about the

@@ -1,7 +1,8 @@
 #include "policy/check.hpp"
 
 #include <algorithm>
-#include <set>
+#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,7 +14,8 @@ namespace {
 
 class Checker {
    public:
-    explicit Checker(const Loaded& loaded) : loaded_{loaded} {}
+    Checker(const Loaded& loaded, std::optional<std::uint32_t> slurm)
+        : loaded_{loaded}, slurm_{slurm} {}
 
     std::vector<Finding> run() {
         check_policy();
@@ -22,8 +24,8 @@ class Checker {
         }
         if (loaded_.site) {
             check_slurm_conf();
-            check_topology();
-            check_partitions();
+            auto found = check_fabrics(*loaded_.site, loaded_.topology_path, slurm_);
+            std::ranges::move(found, std::back_inserter(findings_));
             check_switch_wait();
         }
         return std::move(findings_);
@@ -74,53 +76,10 @@ class Checker {
         }
     }
 
-    void check_topology() {
-        const auto& fabric = loaded_.site->fabric;
-        const auto& plugin = loaded_.site->cluster.topology_plugin;
-        if (fabric.kind == fabric::Kind::none) {
-            say("topology", loaded_.topology_path.empty() ? Level::fine : Level::warning,
-                "no fabric is known: jobs are not placed");
-            return;
-        }
-        const bool block = fabric.kind == fabric::Kind::block;
-        say("topology", Level::fine,
-            fmt::format("{}: {} {}, {}", loaded_.topology_path, fabric.leaves().size(),
-                        block ? "blocks" : "leaf switches", count_of(fabric.nodes.size(), "node")));
-        const std::string_view wanted = block ? "topology/block" : "topology/tree";
-        if (plugin != wanted) {
-            say("topology", Level::error,
-                fmt::format("the file is for {}, slurm.conf says TopologyPlugin={}", wanted,
-                            plugin.empty() ? "(none)" : plugin));
-        }
-    }
-
-    void check_partitions() {
-        for (const auto& partition : loaded_.site->partitions) {
-            check_partition(partition);
-        }
-    }
-
-    void check_partition(const PartitionSite& partition) {
-        const auto subject = fmt::format("partition {}", partition.name);
-        if (partition.mixed) {
-            say(subject, Level::warning,
-                "nodes of unequal GPUs: the gang rule leaves its jobs as they are");
-        } else if (partition.gpus_per_node > 0) {
-            const auto used = std::ranges::count_if(partition.leaf_sizes,
-                                                    [](auto size) { return size > 0; });
-            say(subject, Level::fine,
-                fmt::format("{} of {} GPUs on {} {}", count_of(partition.gpu_nodes.size(), "node"),
-                            partition.gpus_per_node, used, used == 1 ? "leaf" : "leaves"));
-        }
-        if (partition.off_fabric && loaded_.site->fabric.kind != fabric::Kind::none) {
-            say(subject, Level::warning,
-                "has GPU nodes that the topology does not name: its jobs are placed by Slurm alone");
-        }
-    }
-
     void check_switch_wait() {
         const auto& cluster = loaded_.site->cluster;
-        if (loaded_.site->fabric.kind != fabric::Kind::tree) {
+        const auto is_tree = [](const auto& one) { return one.fabric.kind == fabric::Kind::tree; };
+        if (std::ranges::none_of(loaded_.site->fabrics, is_tree)) {
             return;
         }
         const auto most = loaded_.site->max_switch_wait_s;
@@ -143,13 +102,14 @@ class Checker {
     }
 
     const Loaded& loaded_;
+    std::optional<std::uint32_t> slurm_;
     std::vector<Finding> findings_;
 };
 
 }  // namespace
 
-std::vector<Finding> check_site(const Loaded& loaded) {
-    return Checker{loaded}.run();
+std::vector<Finding> check_site(const Loaded& loaded, std::optional<std::uint32_t> slurm) {
+    return Checker{loaded, slurm}.run();
 }
 
 }  // namespace railhead::policy

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,13 @@ struct Finding {
     std::string text;
 };
 
-/// Policy, slurm.conf and topology, each for itself and against each other.
-[[nodiscard]] std::vector<Finding> check_site(const Loaded& loaded);
+/// Policy, slurm.conf and topology, each for itself and against each other.  `slurm`: the version
+/// that is installed, as SLURM_VERSION_NUMBER has it (0x1a0505 is 26.05.5); unset when unknown.
+[[nodiscard]] std::vector<Finding> check_site(const Loaded& loaded,
+                                              std::optional<std::uint32_t> slurm = std::nullopt);
+
+/// The part of check_site() that looks at the fabrics and at what is placed on them.
+[[nodiscard]] std::vector<Finding> check_fabrics(const Site& site, const std::string& path,
+                                                 std::optional<std::uint32_t> slurm);
 
 }  // namespace railhead::policy

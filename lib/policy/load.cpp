@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "fabric/cluster.hpp"
 #include "fabric/fabric.hpp"
+#include "fabric/topology_yaml.hpp"
 #include "policy/parse.hpp"
 
 namespace railhead::policy {
@@ -58,8 +59,8 @@ class Loader {
             return;
         }
         auto cluster = read_cluster(*policy);
-        auto fabric = read_fabric(*policy, cluster);
-        auto site = compile(std::move(*policy), std::move(cluster), std::move(fabric));
+        auto fabrics = read_fabrics(*policy, cluster);
+        auto site = compile(std::move(*policy), std::move(cluster), std::move(fabrics));
         to_.warnings.insert(to_.warnings.end(), site.warnings.begin(), site.warnings.end());
         to_.site = std::make_shared<const Site>(std::move(site));
     }
@@ -124,30 +125,48 @@ class Loader {
         return std::move(*cluster);
     }
 
-    fabric::Fabric read_fabric(const Policy& policy, const fabric::Cluster& cluster) {
+    std::vector<fabric::Fabric> read_fabrics(const Policy& policy,
+                                             const fabric::Cluster& cluster) {
         auto path = places_.topology.empty() ? policy.topology : places_.topology;
-        const bool named = !path.empty();
-        const auto& plugin = cluster.topology_plugin;
-        if (!named && !plugin.ends_with("tree") && !plugin.ends_with("block")) {
-            return {};
-        }
-        if (!named) {
+        if (path.empty()) {
+            path = beside(to_.slurm_conf_path, "topology.yaml");
+            if (auto text = read(path, false); text || text.error().code != Errc::not_found) {
+                return parsed_fabrics(text, path);
+            }
+            const auto& plugin = cluster.topology_plugin;
+            if (!plugin.ends_with("tree") && !plugin.ends_with("block")) {
+                return {};
+            }
             path = beside(to_.slurm_conf_path, "topology.conf");
         }
+        return parsed_fabrics(read(path, false), path);
+    }
+
+    /// topology.yaml or topology.conf, by the name of the file.
+    std::vector<fabric::Fabric> parsed_fabrics(const Result<std::string>& text,
+                                               const std::string& path) {
         to_.topology_path = path;
-        const auto text = read(path, false);
-        if (!text) {
+        auto fabrics = text ? parse_topology(*text, path) : tl::unexpected<Error>{text.error()};
+        if (!fabrics) {
             to_.degraded = true;
-            to_.warnings.push_back(text.error());
+            to_.warnings.push_back(std::move(fabrics.error()));
             return {};
         }
-        auto fabric = fabric::parse_topology_conf(*text, path, &to_.warnings);
+        return std::move(*fabrics);
+    }
+
+    Result<std::vector<fabric::Fabric>> parse_topology(const std::string& text,
+                                                       const std::string& path) {
+        if (path.ends_with(".yaml") || path.ends_with(".yml")) {
+            return fabric::parse_topology_yaml(text, path, &to_.warnings);
+        }
+        auto fabric = fabric::parse_topology_conf(text, path, &to_.warnings);
         if (!fabric) {
-            to_.degraded = true;
-            to_.warnings.push_back(std::move(fabric.error()));
-            return {};
+            return propagate(fabric);
         }
-        return std::move(*fabric);
+        std::vector<fabric::Fabric> fabrics;
+        fabrics.push_back(std::move(*fabric));
+        return fabrics;
     }
 
     const Places& places_;

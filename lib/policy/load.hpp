@@ -21,7 +21,8 @@ struct Places {
     std::string policy;      ///< RAILHEAD_POLICY, else railhead.toml beside slurm.conf, else /etc/slurm
     std::string slurm_conf;  ///< the policy's slurm_conf, else SLURM_CONF, else /etc/slurm/slurm.conf
     std::string slurm_conf_said;  ///< said on a command line: wins over the policy's slurm_conf
-    std::string topology;    ///< the policy's topology, else topology.conf beside slurm.conf
+    std::string topology;    ///< the policy's topology, else topology.yaml beside slurm.conf, else
+                             ///< topology.conf there
 };
 
 /// The defaults for this process, from its environment; slurmctld's own "-f FILE" counts too.
@@ -33,7 +34,7 @@ struct Loaded {
     bool absent = false;               ///< there is no policy file: nothing is to change
     std::string policy_path;           ///< the file that was read, or looked for last
     std::string slurm_conf_path;
-    std::string topology_path;         ///< empty: the controller uses no topology
+    std::string topology_path;         ///< the file that was read; empty: there is no topology
     std::vector<Error> errors;         ///< why `site` is null
     std::vector<Error> warnings;       ///< what was left out of the site
     std::vector<std::pair<std::string, FileStamp>> sources;  ///< every file looked at

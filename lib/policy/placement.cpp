@@ -1,6 +1,7 @@
 // The placement rule: as few leaves as the partition's nodes allow, for a priced wait; on a block
 // fabric a segment, only where a model-parallel group is declared.
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include <fmt/format.h>
@@ -53,13 +54,6 @@ std::optional<std::vector<std::uint32_t>> indices_of(std::string_view list, cons
     return indices;
 }
 
-std::string_view leaf_word(const Site& site, std::uint64_t count) {
-    if (site.fabric.kind == fabric::Kind::block) {
-        return count == 1 ? "block" : "blocks";
-    }
-    return count == 1 ? "leaf switch" : "leaf switches";
-}
-
 void write_switches(Work& work, std::uint32_t least) {
     const auto& request = work.request;
     const auto& settings = work.settings.placement;
@@ -73,7 +67,7 @@ void write_switches(Work& work, std::uint32_t least) {
     const auto wait_s = std::min(settings.wait_s, work.site.max_switch_wait_s);  // what Slurm keeps
     work.say(rule, NoteKind::change,
              fmt::format("{} fit {} {}: {} up to {} for {}", count_of(work.nodes, "node"), least,
-                         leaf_word(work.site, least), enforce ? "waits" : "would wait",
+                         fabric::level_word(fabric::Kind::tree, 0, least), enforce ? "waits" : "would wait",
                          duration_text(wait_s), least == 1 ? "it" : "them"),
              mode);
     if (enforce) {
@@ -84,14 +78,14 @@ void write_switches(Work& work, std::uint32_t least) {
     }
 }
 
-void write_segment(Work& work) {
+void write_segment(Work& work, const std::vector<std::uint32_t>& block_sizes) {
     const auto& request = work.request;
     const auto& settings = work.settings.placement;
     const auto group = request.model_parallel_group.value_or(settings.model_parallel_group);
     if (group < 2 || (request.segment && !settings.override_user) || !request.node_list.empty()) {
         return;
     }
-    const auto segment = safe_segment(work.nodes, group, work.site.fabric.block_sizes);
+    const auto segment = safe_segment(work.nodes, group, block_sizes);
     if (segment == 0) {
         work.say(rule, NoteKind::info,
                  fmt::format("no segment holds groups of {} without the risk of more blocks: "
@@ -110,11 +104,24 @@ void write_segment(Work& work) {
     }
 }
 
-/// How few leaves the job can have, of how many.
+/// How few switches the job can have, of how many, at each level.
 struct Span {
-    std::uint32_t least = 0;  ///< 0: cannot be told
-    std::uint32_t usable = 0;
+    SeenLevel leaves;  ///< least is 0 where it cannot be told
+    std::array<SeenLevel, 3> above;
+    const FabricSite* fabric = nullptr;  ///< of the first partition
+    bool several_fabrics = false;
 };
+
+Span span_at(const std::vector<LevelSpans>& spans, std::uint32_t nodes, const FabricSite& fabric) {
+    Span span;
+    span.fabric = &fabric;
+    span.leaves = {0, spans.front().least(nodes), spans.front().used};
+    for (std::size_t i = 0; i < span.above.size() && i + 1 < spans.size(); ++i) {
+        const auto& level = spans[i + 1];
+        span.above[i] = {level.level, level.least(nodes), level.used};
+    }
+    return span;
+}
 
 /// What narrows the nodes of a partition for this job, read once a review.
 struct Narrowing {
@@ -138,6 +145,7 @@ std::optional<Narrowing> narrowing_of(const Work& work) {
 /// The nodes of each leaf that the job may use: its partition's that have the GPUs, less -x,
 /// within -C.
 std::vector<std::uint32_t> usable_leaf_sizes(const Work& work, const PartitionSite& partition,
+                                             const FabricSite& fabric,
                                              const Narrowing& narrowing) {
     std::vector<std::uint32_t> sizes(partition.leaf_sizes.size());
     for (const auto index : partition.gpu_nodes) {
@@ -147,9 +155,9 @@ std::vector<std::uint32_t> usable_leaf_sizes(const Work& work, const PartitionSi
             std::ranges::all_of(narrowing.features, [&](const auto feature) {
                 return std::ranges::find(node.features, feature) != node.features.end();
             });
-        if (fits && work.site.leaf_of[index] != Site::no_leaf &&
+        if (fits && fabric.leaf_of[index] != FabricSite::no_leaf &&
             !std::ranges::binary_search(narrowing.excluded, index)) {
-            ++sizes[work.site.leaf_of[index]];
+            ++sizes[fabric.leaf_of[index]];
         }
     }
     return sizes;
@@ -164,41 +172,56 @@ bool takes_any_node(const Work& work, const PartitionSite& partition) {
 
 Span span_in(const Work& work, const PartitionSite& partition,
              std::optional<Narrowing>& narrowing) {
-    if (partition.off_fabric || !work.request.reservation.empty()) {
+    const auto* fabric = work.site.fabric_of(partition);
+    if (fabric == nullptr || !partition.off_fabric.empty() || !work.request.reservation.empty()) {
         return {};
     }
     if (takes_any_node(work, partition)) {
-        return {least_leaves(partition.spans, work.nodes), partition.used_leaves};
+        return span_at(partition.spans, work.nodes, *fabric);
     }
     if (!narrowing && !(narrowing = narrowing_of(work))) {
         return {};
     }
-    const auto sizes = usable_leaf_sizes(work, partition, *narrowing);
-    const auto usable = std::ranges::count_if(sizes, [](auto size) { return size > 0; });
-    return {least_leaves(span_tables(work.site, sizes), work.nodes),
-            static_cast<std::uint32_t>(usable)};
+    const auto sizes = usable_leaf_sizes(work, partition, *fabric, *narrowing);
+    return span_at(spans_of(*fabric, sizes), work.nodes, *fabric);
 }
 
-/// Partitions named together can differ: the largest minimum of all holds on each.
+/// Partitions named together can differ: the largest minimum of all holds on each.  Nothing where
+/// one of them is on a fabric of another kind.  What lies above the leaves is told of one fabric
+/// only.
+bool widen(Span& span, const Span& other) {
+    if (other.leaves.least == 0 || other.fabric->fabric.kind != span.fabric->fabric.kind) {
+        return false;
+    }
+    span.several_fabrics = span.several_fabrics || span.fabric != other.fabric;
+    span.leaves.least = std::max(span.leaves.least, other.leaves.least);
+    span.leaves.usable = std::max(span.leaves.usable, other.leaves.usable);
+    for (std::size_t i = 0; i < span.above.size(); ++i) {
+        const auto& theirs = other.above[i];
+        auto& level = span.above[i];
+        level.least = span.several_fabrics ? 0 : std::max(level.least, theirs.least);
+        level.usable = std::max(level.usable, theirs.usable);
+    }
+    return true;
+}
+
+/// Nothing (least 0) when it cannot be told for every partition that the job names.
 Span span_of(const Work& work) {
-    Span span;
     std::optional<Narrowing> narrowing;
-    if (std::ranges::count(work.request.partition, ',') >= most_partitions) {
+    auto names = work.request.partition;
+    if (std::ranges::count(names, ',') >= most_partitions) {
         return {};
     }
-    for (auto names = work.request.partition;;) {
-        const auto comma = names.find(',');
-        const auto* partition = work.site.find(trim(names.substr(0, comma)));
-        const auto one = partition != nullptr ? span_in(work, *partition, narrowing) : Span{};
-        if (one.least == 0) {
+    auto span = span_in(work, work.partition, narrowing);
+    for (auto comma = names.find(','); comma != std::string_view::npos && span.leaves.least > 0;
+         comma = names.find(',')) {
+        names.remove_prefix(comma + 1);
+        const auto* partition = work.site.find(trim(names.substr(0, names.find(','))));
+        if (partition == nullptr || !widen(span, span_in(work, *partition, narrowing))) {
             return {};
         }
-        span = {std::max(span.least, one.least), std::max(span.usable, one.usable)};
-        if (comma == std::string_view::npos) {
-            return span;
-        }
-        names.remove_prefix(comma + 1);
     }
+    return span;
 }
 
 }  // namespace
@@ -224,8 +247,8 @@ std::uint32_t safe_segment(std::uint32_t nodes, std::uint32_t group,
 }
 
 void apply_placement_rule(Work& work) {
-    const auto& site = work.site;
-    if (site.fabric.kind == fabric::Kind::none || !work.demand.any() || work.nodes < 2) {
+    const auto* fabric = work.site.fabric_of(work.partition);
+    if (fabric == nullptr || !work.demand.any() || work.nodes < 2) {
         return;
     }
     if (!work.request.node_list.empty()) {
@@ -233,17 +256,21 @@ void apply_placement_rule(Work& work) {
         return;
     }
     const auto span = span_of(work);
-    if (span.least == 0) {
+    if (span.leaves.least == 0) {
         work.say(rule, NoteKind::info,
                  "placed by Slurm alone: which leaves the job may use cannot be told from it");
         return;
     }
-    work.out.seen.least_leaves = span.least;
-    work.out.seen.leaves = span.usable;
-    if (site.fabric.kind == fabric::Kind::block) {
-        write_segment(work);
-    } else if (span.least < span.usable) {  // else no placement could be wider
-        write_switches(work, span.least);
+    auto& seen = work.out.seen;
+    seen.fabric = fabric->fabric.kind;
+    seen.least_leaves = span.leaves.least;
+    seen.leaves = span.leaves.usable;
+    seen.above = span.above;
+    if (seen.fabric == fabric::Kind::block) {
+        write_segment(work, span.several_fabrics ? std::vector<std::uint32_t>{}
+                                                 : fabric->fabric.block_sizes);
+    } else if (span.leaves.least < span.leaves.usable) {  // else no placement could be wider
+        write_switches(work, span.leaves.least);
     }
 }
 

@@ -124,7 +124,7 @@ Review review(const job::JobRequest& request, const Site& site) {
 
 Review review_update(const job::JobRequest& request, const Site& site) {
     Review out;
-    if (!request.min_nodes || request.switches || site.fabric.kind != fabric::Kind::tree) {
+    if (!request.min_nodes || request.switches) {
         return out;
     }
     // The job's partition is not in the update unless it changes: every partition must agree.
@@ -137,11 +137,13 @@ Review review_update(const job::JobRequest& request, const Site& site) {
         if (partition.gpu_nodes.empty()) {
             continue;  // no gang is there
         }
-        if (partition.settings.placement.mode != Mode::enforce ||
-            !partition.settings.enabled || partition.off_fabric) {
+        const auto* fabric = site.fabric_of(partition);
+        if (fabric == nullptr || fabric->fabric.kind != fabric::Kind::tree ||
+            partition.settings.placement.mode != Mode::enforce || !partition.settings.enabled ||
+            !partition.off_fabric.empty()) {
             return out;
         }
-        const auto span = least_leaves(partition.spans, *request.min_nodes);
+        const auto span = partition.spans.front().least(*request.min_nodes);
         if (span == 0 || (least && *least != span)) {
             return out;
         }
@@ -155,6 +157,7 @@ Review review_update(const job::JobRequest& request, const Site& site) {
         out.changes.switch_wait_s = any->settings.placement.wait_s;
         out.seen.nodes = *request.min_nodes;
         out.seen.least_leaves = *least;
+        out.seen.fabric = fabric::Kind::tree;
     }
     return out;
 }

@@ -5,6 +5,7 @@
 // it changes or says.  slurmctld runs it under its locks, `railhead explain` on a login node.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -49,6 +50,13 @@ struct Refusal {
     std::string text;
 };
 
+/// The minimal span of a job at one level of its fabric.
+struct SeenLevel {
+    unsigned level = 0;        ///< Slurm's: 1 is right above the leaves
+    std::uint32_t least = 0;   ///< 0: there is no such level
+    std::uint32_t usable = 0;  ///< switches of the level that have usable nodes
+};
+
 /// The job as the rules saw it; for `explain` and for the log.
 struct Seen {
     std::string partition;               ///< the first one named
@@ -57,6 +65,8 @@ struct Seen {
     std::uint32_t gpus_per_node = 0;
     std::uint32_t least_leaves = 0;      ///< minimal span of `nodes`; 0 when not planned
     std::uint32_t leaves = 0;            ///< leaves (blocks) that have usable nodes
+    fabric::Kind fabric = fabric::Kind::none;  ///< what the job is placed on; none: not planned
+    std::array<SeenLevel, 3> above;      ///< the levels between the leaves and the top, lowest first
 };
 
 struct Review {

@@ -45,6 +45,37 @@ void add_gpu_node(PartitionSite& site, std::uint32_t index, const fabric::NodeFa
     site.gpu_nodes.push_back(index);
 }
 
+/// The fabric that Slurm places a partition's jobs by: the one it names, else the default one.
+std::optional<std::uint32_t> governing_fabric(const Site& site,
+                                              const fabric::Partition& partition) {
+    const auto& all = site.fabrics;
+    const auto& wanted = partition.topology;
+    // Slurm calls the one of topology.conf "default".
+    const auto governs = [&](const FabricSite& one) {
+        const auto& name = one.fabric.name;
+        return wanted.empty() ? one.fabric.is_default
+                              : name == wanted || (name.empty() && wanted == "default");
+    };
+    const auto found = std::ranges::find_if(all, governs);
+    if (found != all.end()) {
+        return static_cast<std::uint32_t>(found - all.begin());
+    }
+    // Where none is marked as the default one, it is the first.
+    return wanted.empty() && !all.empty() ? std::optional{0U} : std::nullopt;
+}
+
+void set_spans(PartitionSite& partition, const FabricSite& fabric) {
+    partition.leaf_sizes.resize(fabric.fabric.leaves().size());
+    for (const auto index : partition.gpu_nodes) {
+        if (fabric.leaf_of[index] == FabricSite::no_leaf) {
+            partition.off_fabric.push_back(index);
+        } else {
+            ++partition.leaf_sizes[fabric.leaf_of[index]];
+        }
+    }
+    partition.spans = spans_of(fabric, partition.leaf_sizes);
+}
+
 PartitionSite compile_partition(const fabric::Partition& partition, const Site& site) {
     PartitionSite result;
     result.name = partition.name;
@@ -63,61 +94,65 @@ PartitionSite compile_partition(const fabric::Partition& partition, const Site& 
     if (result.mixed) {
         result.gpus_per_node = 0;
     }
-    result.leaf_sizes.resize(site.fabric.leaves().size());
-    for (const auto index : result.gpu_nodes) {
-        if (site.leaf_of[index] == Site::no_leaf) {
-            result.off_fabric = true;
-        } else {
-            ++result.leaf_sizes[site.leaf_of[index]];
-        }
+    result.fabric = governing_fabric(site, partition);
+    if (const auto* fabric = site.fabric_of(result)) {
+        set_spans(result, *fabric);
     }
-    result.spans = span_tables(site, result.leaf_sizes);
-    result.used_leaves = static_cast<std::uint32_t>(
-        std::ranges::count_if(result.leaf_sizes, [](auto size) { return size > 0; }));
     return result;
 }
 
-/// Which network each leaf is in: two roots of a tree have no path between them.
-void map_networks(Site& site) {
-    const auto leaves = site.fabric.leaves();
-    site.network_of.assign(leaves.size(), 0);
-    site.networks = 1;
-    if (site.fabric.kind != fabric::Kind::tree) {
-        return;
-    }
-    const auto roots = site.fabric.roots();
-    for (std::uint32_t network = 0; network < roots.size(); ++network) {
-        const auto& below = site.fabric.switches[roots[network]].nodes;
-        for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
-            if (!leaves[leaf].empty() && std::ranges::binary_search(below, leaves[leaf].front())) {
-                site.network_of[leaf] = network;
-            }
-        }
-    }
-    site.networks = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(roots.size()));
-}
-
-void map_leaves(Site& site) {
-    site.leaf_of.assign(site.cluster.nodes.size(), Site::no_leaf);
-    std::vector<std::string> unknown;
+/// Which leaf each node of slurm.conf is on.
+std::vector<std::uint32_t> map_leaves(const fabric::Fabric& fabric, const fabric::Cluster& cluster,
+                                      std::vector<std::string>& unknown) {
+    std::vector<std::uint32_t> leaf_of(cluster.nodes.size(), FabricSite::no_leaf);
     std::uint32_t leaf = 0;
-    for (const auto nodes : site.fabric.leaves()) {
+    for (const auto nodes : fabric.leaves()) {
         for (const auto node : nodes) {
-            const auto& name = site.fabric.nodes[node];
-            if (const auto index = site.cluster.find_node(name)) {
-                site.leaf_of[*index] = leaf;
+            const auto& name = fabric.nodes[node];
+            if (const auto index = cluster.find_node(name)) {
+                leaf_of[*index] = leaf;
             } else {
                 unknown.push_back(name);
             }
         }
         ++leaf;
     }
+    return leaf_of;
+}
+
+/// "the topology", or which of several.
+std::string called(const fabric::Fabric& fabric) {
+    return fabric.name.empty() ? "the topology"
+                               : fmt::format("topology \"{}\"", printable(fabric.name));
+}
+
+FabricSite compile_fabric(fabric::Fabric fabric, Site& site) {
+    FabricSite result;
+    std::vector<std::string> unknown;
+    result.leaf_of = map_leaves(fabric, site.cluster, unknown);
+    result.networks = fabric::find_networks(fabric);
+    result.levels = fabric::find_levels(fabric);
     if (!unknown.empty()) {
-        site.warnings.push_back(
-            {Errc::bad_input,
-             fmt::format("the topology names {} unknown to slurm.conf, the first is \"{}\"",
-                         count_of(unknown.size(), "node"), printable(unknown.front())),
-             {}});
+        site.warnings.push_back({Errc::bad_input,
+                                 fmt::format("{} names {} unknown to slurm.conf, the first is \"{}\"",
+                                             called(fabric), count_of(unknown.size(), "node"),
+                                             printable(unknown.front())),
+                                 {}});
+    }
+    result.fabric = std::move(fabric);
+    return result;
+}
+
+void warn_of_unknown_topologies(Site& site) {
+    for (const auto& partition : site.partitions) {
+        if (!partition.fabric && !partition.limits.topology.empty() && !site.fabrics.empty()) {
+            site.warnings.push_back(
+                {Errc::bad_input,
+                 fmt::format("partition {}: there is no topology \"{}\": its jobs are placed by "
+                             "Slurm alone",
+                             printable(partition.name), printable(partition.limits.topology)),
+                 {}});
+        }
     }
 }
 
@@ -153,23 +188,18 @@ const PartitionSite* Site::find(std::string_view name) const {
     return found == by_name_.end() ? nullptr : &partitions[found->second];
 }
 
-std::vector<fabric::SpanTable> span_tables(const Site& site,
-                                           std::span<const std::uint32_t> sizes) {
-    std::vector<std::vector<std::uint32_t>> by_network(site.networks);
-    for (std::size_t leaf = 0; leaf < sizes.size(); ++leaf) {
-        by_network[site.network_of[leaf]].push_back(sizes[leaf]);
+const FabricSite* Site::fabric_of(const PartitionSite& partition) const {
+    if (!partition.fabric) {
+        return nullptr;
     }
-    std::vector<fabric::SpanTable> tables;
-    for (const auto& network : by_network) {
-        tables.emplace_back(network);
-    }
-    return tables;
+    const auto& fabric = fabrics[*partition.fabric];
+    return fabric.fabric.is_planned() ? &fabric : nullptr;
 }
 
-std::uint32_t least_leaves(std::span<const fabric::SpanTable> networks, std::uint32_t nodes) {
+std::uint32_t LevelSpans::least(std::uint64_t nodes) const {
     std::uint32_t least = 0;
-    for (const auto& table : networks) {
-        const auto span = table.least(nodes);
+    for (const auto& network : networks) {
+        const auto span = network.least(nodes);
         if (span > 0 && (least == 0 || span < least)) {
             least = span;
         }
@@ -177,17 +207,52 @@ std::uint32_t least_leaves(std::span<const fabric::SpanTable> networks, std::uin
     return least;
 }
 
-Site compile(Policy policy, fabric::Cluster cluster, fabric::Fabric fabric) {
+namespace {
+
+/// The spans of one level, where group_of says which switch of it each leaf is below.
+LevelSpans level_spans(const FabricSite& fabric, std::span<const std::uint32_t> sizes,
+                       unsigned level, std::uint32_t groups,
+                       const std::vector<std::uint32_t>* group_of) {
+    LevelSpans spans;
+    spans.level = level;
+    std::vector<std::uint32_t> sums(groups);
+    std::vector<bool> used(groups);
+    for (const auto& network : fabric.networks) {
+        std::ranges::fill(sums, 0U);
+        for (const auto leaf : network) {
+            const auto group = group_of != nullptr ? (*group_of)[leaf] : leaf;
+            sums[group] += sizes[leaf];
+            used[group] = used[group] || sizes[leaf] > 0;
+        }
+        spans.networks.emplace_back(sums);
+    }
+    spans.used = static_cast<std::uint32_t>(std::ranges::count(used, true));
+    return spans;
+}
+
+}  // namespace
+
+std::vector<LevelSpans> spans_of(const FabricSite& fabric, std::span<const std::uint32_t> sizes) {
+    std::vector<LevelSpans> levels;
+    levels.push_back(
+        level_spans(fabric, sizes, 0, static_cast<std::uint32_t>(sizes.size()), nullptr));
+    for (const auto& level : fabric.levels) {
+        levels.push_back(level_spans(fabric, sizes, level.level, level.groups, &level.group_of));
+    }
+    return levels;
+}
+
+Site compile(Policy policy, fabric::Cluster cluster, std::vector<fabric::Fabric> fabrics) {
     Site site;
     site.policy = std::move(policy);
     site.cluster = std::move(cluster);
-    site.fabric = std::move(fabric);
     site.limits_enforced = enforces_limits(site.cluster.accounting_enforce);
     if (const auto most = fabric::find_parameter(site.cluster.scheduler_parameters, "max_switch_wait")) {
         site.max_switch_wait_s = parse_number<std::uint32_t>(*most).value_or(0);
     }
-    map_leaves(site);
-    map_networks(site);
+    for (auto& fabric : fabrics) {
+        site.fabrics.push_back(compile_fabric(std::move(fabric), site));
+    }
     warn_of_unknown_partitions(site);
     for (const auto& partition : site.cluster.partitions) {
         site.by_name_.emplace(partition.name, site.partitions.size());
@@ -196,6 +261,7 @@ Site compile(Policy policy, fabric::Cluster cluster, fabric::Fabric fabric) {
         }
         site.partitions.push_back(compile_partition(partition, site));
     }
+    warn_of_unknown_topologies(site);
     return site;
 }
 

@@ -15,6 +15,7 @@
 
 #include "fabric/cluster.hpp"
 #include "fabric/fabric.hpp"
+#include "fabric/levels.hpp"
 #include "fabric/span.hpp"
 #include "policy/policy.hpp"
 
@@ -29,6 +30,29 @@ struct NodeCapacity {
     std::uint64_t memory_mb = 0;         ///< that jobs may use: MemSpecLimit taken off
 };
 
+/// How few switches of one level, or blocks, can hold a job: of all nodes, or those of a partition.
+struct LevelSpans {
+    unsigned level = 0;                          ///< 0: leaves, or blocks
+    std::vector<fabric::SpanTable> networks;     ///< of the nodes usable below each switch
+    std::uint32_t used = 0;                      ///< switches that have usable nodes
+
+    /// The least switches for `nodes` nodes in any one network; 0 when none can hold them.
+    [[nodiscard]] std::uint32_t least(std::uint64_t nodes) const;
+};
+
+/// A fabric as seen from the nodes of slurm.conf.
+struct FabricSite {
+    fabric::Fabric fabric;
+    std::vector<std::uint32_t> leaf_of;  ///< by index of Site::cluster.nodes: leaf, or no_leaf
+    std::vector<std::vector<std::uint32_t>> networks;  ///< leaves; a job stays within one of these
+    std::vector<fabric::LevelGroups> levels;           ///< between the leaves and the top
+    static constexpr std::uint32_t no_leaf = UINT32_MAX;
+};
+
+/// Least spans where each leaf has `sizes` usable nodes: of leaves first, then level by level.
+[[nodiscard]] std::vector<LevelSpans> spans_of(const FabricSite& fabric,
+                                               std::span<const std::uint32_t> sizes);
+
 struct PartitionSite {
     std::string name;
     fabric::Partition limits;            ///< as slurm.conf has it
@@ -39,44 +63,37 @@ struct PartitionSite {
     bool several_types = false;          ///< nodes of one type beside nodes of another
     bool mixed = false;                  ///< nodes with unequal GPU counts, or several types in a node
     NodeCapacity capacity;
+    std::optional<std::uint32_t> fabric;  ///< index into Site::fabrics: what Slurm places it by
     std::vector<std::uint32_t> leaf_sizes;  ///< GPU nodes of each leaf or block, in fabric order
-    std::vector<fabric::SpanTable> spans;  ///< of leaf_sizes, one for each network
-    std::uint32_t used_leaves = 0;       ///< leaves that are not empty
-    bool off_fabric = false;             ///< some GPU node is on no leaf
+    std::vector<LevelSpans> spans;       ///< of leaf_sizes, leaves first; empty without a fabric
+    std::vector<std::uint32_t> off_fabric;  ///< GPU nodes on no leaf of it, as in gpu_nodes
 };
 
 struct Site {
     Policy policy;
     fabric::Cluster cluster;
-    fabric::Fabric fabric;
-    std::vector<std::uint32_t> leaf_of;  ///< by node index: leaf, or no_leaf
-    std::vector<std::uint32_t> network_of;  ///< by leaf: leaves of unequal networks never share a job
-    std::uint32_t networks = 0;
+    std::vector<FabricSite> fabrics;     ///< one from topology.conf, any number from topology.yaml
     std::vector<PartitionSite> partitions;
     std::vector<Error> warnings;         ///< what could not be used, and is then left to stock Slurm
     std::uint32_t max_switch_wait_s = 300;  ///< SchedulerParameters=max_switch_wait, 300 s by default
     bool limits_enforced = false;        ///< AccountingStorageEnforce has limits, qos or safe
 
-    static constexpr std::uint32_t no_leaf = UINT32_MAX;
-
     /// The partition `name`, the default one when it is empty; null when there is none.
     [[nodiscard]] const PartitionSite* find(std::string_view name) const;
 
+    /// The tree or blocks that govern a partition; null when there are none to plan for.
+    [[nodiscard]] const FabricSite* fabric_of(const PartitionSite& partition) const;
+
    private:
-    friend Site compile(Policy, fabric::Cluster, fabric::Fabric);
+    friend Site compile(Policy, fabric::Cluster, std::vector<fabric::Fabric>);
     std::map<std::string, std::size_t, std::less<>> by_name_;
     std::optional<std::size_t> default_;
 };
 
-/// Least spans over leaves of `sizes` nodes, a table for each network of the site.
-[[nodiscard]] std::vector<fabric::SpanTable> span_tables(const Site& site,
-                                                         std::span<const std::uint32_t> sizes);
-/// The least leaves for `nodes` nodes in any one network; 0 when none can hold them.
-[[nodiscard]] std::uint32_t least_leaves(std::span<const fabric::SpanTable> networks,
-                                         std::uint32_t nodes);
-
 /// Puts the three together.  What does not fit (a [partition.x] that slurm.conf does not have, a
-/// node of the topology that it does not know) becomes a warning, never an error.
-[[nodiscard]] Site compile(Policy policy, fabric::Cluster cluster, fabric::Fabric fabric);
+/// node of the topology that it does not know, a Topology= that there is not) becomes a warning,
+/// never an error.
+[[nodiscard]] Site compile(Policy policy, fabric::Cluster cluster,
+                           std::vector<fabric::Fabric> fabrics);
 
 }  // namespace railhead::policy

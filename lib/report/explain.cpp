@@ -52,16 +52,31 @@ std::string_view kind_word(const policy::Note& note) {
     return "?";
 }
 
-std::string fabric_text(const policy::Review& review, const policy::Site& site) {
-    const auto& seen = review.seen;
-    if (seen.least_leaves == 0) {
-        return {};
+/// A line a level: "2 leaf switches at least, of 8 with usable nodes".
+std::vector<std::string> fabric_lines(const policy::Seen& seen) {
+    std::vector<std::string> lines;
+    const auto add = [&](unsigned level, std::uint32_t least, std::uint32_t usable) {
+        if (least > 0) {
+            lines.push_back(fmt::format("{} {} at least, of {} with usable nodes", least,
+                                        fabric::level_word(seen.fabric, level, least), usable));
+        }
+    };
+    add(0, seen.least_leaves, seen.leaves);
+    for (const auto& level : seen.above) {
+        add(level.level, level.least, level.usable);
     }
-    const bool block = site.fabric.kind == fabric::Kind::block;
-    return fmt::format("{} {} at least, of {} with usable nodes", seen.least_leaves,
-                       block ? (seen.least_leaves == 1 ? "block" : "blocks")
-                             : (seen.least_leaves == 1 ? "leaf switch" : "leaf switches"),
-                       seen.leaves);
+    return lines;
+}
+
+json levels_json(const policy::Seen& seen) {
+    json levels = json::array();
+    for (const auto& level : seen.above) {
+        if (level.least > 0) {
+            levels.push_back(
+                {{"level", level.level}, {"least", level.least}, {"usable", level.usable}});
+        }
+    }
+    return levels;
 }
 
 std::string seen_text(const policy::Review& review) {
@@ -121,6 +136,7 @@ json component_json(const Explained& component) {
              {"nodes", review.seen.nodes},
              {"least_leaves", review.seen.least_leaves},
              {"leaves", review.seen.leaves},
+             {"levels", levels_json(review.seen)},
              {"changes", changes_json(review.changes)},
              {"notes", std::move(notes)},
              {"refusal", nullptr}};
@@ -130,7 +146,7 @@ json component_json(const Explained& component) {
     return out;
 }
 
-std::string component_text(const Explained& component, const policy::Site& site) {
+std::string component_text(const Explained& component) {
     const auto& review = component.review;
     Table table;
     table.add({"asked", asked_text(component.request)});
@@ -138,8 +154,9 @@ std::string component_text(const Explained& component, const policy::Site& site)
         table.add({"seen as", seen_text(review)});
     }
     table.add({"becomes", becomes_text(review)});
-    if (const auto fabric = fabric_text(review, site); !fabric.empty()) {
-        table.add({"fabric", fabric});
+    std::string_view label = "fabric";
+    for (auto& line : fabric_lines(review.seen)) {
+        table.add({std::string{std::exchange(label, "")}, std::move(line)});
     }
     auto out = table.text(2);
     Table why;
@@ -214,14 +231,14 @@ std::string changes_text(const policy::Changes& changes) {
 }
 
 std::string explain_text(const std::string& script, std::span<const Explained> components,
-                         const policy::Site& site) {
+                         const policy::Site& /*site*/) {
     std::string out;
     for (std::size_t i = 0; i < components.size(); ++i) {
         out += i > 0 ? "\n" : "";
         out += components.size() == 1
                    ? fmt::format("{}\n", printable(script))
                    : fmt::format("{}, component {}\n", printable(script), i);
-        out += component_text(components[i], site);
+        out += component_text(components[i]);
     }
     return out;
 }

@@ -180,8 +180,8 @@ TEST_CASE("check finds what is wrong with a site", "[cli]") {
     SECTION("policy, slurm.conf and topology in order") {
         const auto output = check();
         CHECK_THAT(output.out, ContainsSubstring("gang enforce, placement enforce"));
-        CHECK_THAT(output.out, ContainsSubstring("8 nodes of 8 GPUs on 2 leaves"));
-        CHECK_THAT(output.out, ContainsSubstring("2 leaf switches, 8 nodes"));
+        CHECK_THAT(output.out, ContainsSubstring("8 nodes of 8 GPUs on 2 leaf switches"));
+        CHECK_THAT(output.out, ContainsSubstring("2 leaf switches of 4 nodes below 1 level of switches, 8 nodes"));
     }
     SECTION("a policy that others can write") {
         ::chmod(folder.path("railhead.toml").c_str(), 0666);

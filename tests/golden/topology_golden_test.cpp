@@ -1,4 +1,4 @@
-// The corpus' topology.conf, slurm.conf and gres.conf files: what we read in them, as text.
+// The corpus' topology.conf, topology.yaml, slurm.conf and gres.conf files: what we read in them, as text.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -9,6 +9,8 @@
 #include "base/text.hpp"
 #include "fabric/cluster.hpp"
 #include "fabric/fabric.hpp"
+#include "fabric/levels.hpp"
+#include "fabric/topology_yaml.hpp"
 #include "job/hostlist.hpp"
 #include "job/request.hpp"
 #include "support/catch.hpp"
@@ -55,17 +57,19 @@ std::string leaves_text(const Fabric& fabric) {
 }
 
 std::string summary(const Fabric& fabric) {
-    constexpr std::string_view kinds[] = {"none", "tree", "block"};
     unsigned top = 0;
     for (const auto& s : fabric.switches) {
         top = std::max(top, s.level);
     }
     std::string text = fmt::format("kind {}\nnodes {}\nleaves {}: {}\n",
-                                   kinds[static_cast<std::size_t>(fabric.kind)],
+                                   fabric::to_string(fabric.kind),
                                    fabric.nodes.size(), fabric.leaves().size(), sizes_text(fabric));
     if (fabric.kind == Kind::tree) {
         text += fmt::format("switches {}, top level {}, roots {}\n", fabric.switches.size(), top,
                             fabric.roots().size());
+        for (const auto& level : fabric::find_levels(fabric)) {
+            text += fmt::format("level {}: {} groups\n", level.level, level.groups);
+        }
     } else if (fabric.kind == Kind::block) {
         text += fmt::format("block sizes {}\n", fmt::join(fabric.block_sizes, ", "));
     }
@@ -139,6 +143,31 @@ TEST_CASE("public topology.conf files give the fabrics we reviewed", "[golden][t
         const auto text = fabric ? summary(*fabric) + warnings_text(warnings)
                                  : fmt::format("error {}\n", to_string(fabric.error()));
 
+        CHECK(text == test::golden("golden/topology/" + name + ".txt", text));
+    }
+}
+
+TEST_CASE("public topology.yaml files give the fabrics we reviewed, bad ones the errors",
+          "[golden][topology][yaml]") {
+    RAILHEAD_NEED_CORPUS();
+    for (const auto& name : test::list_corpus(folder, ".topology.yaml")) {
+        CAPTURE(name);
+        std::vector<Error> warnings;
+        const auto fabrics = fabric::parse_topology_yaml(
+            test::read_corpus(fmt::format("{}/{}", folder, name)), name, &warnings);
+
+        std::string text;
+        if (fabrics) {
+            for (const auto& fabric : *fabrics) {
+                text += fmt::format("topology {}{}\n{}", fabric.name,
+                                    fabric.is_default ? " (default)" : "", summary(fabric));
+            }
+            text += warnings_text(warnings);
+        } else {
+            text = fmt::format("error {}\n", to_string(fabrics.error()));
+        }
+
+        CHECK(fabrics.has_value() == (name.find("-bad-") == std::string::npos));
         CHECK(text == test::golden("golden/topology/" + name + ".txt", text));
     }
 }

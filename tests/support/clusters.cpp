@@ -73,7 +73,7 @@ policy::Site make_site(const std::string& toml, const ClusterShape& shape) {
     if (!policy) {
         throw std::runtime_error{to_string(policy.error().front())};
     }
-    return policy::compile(std::move(*policy), make_cluster(shape), make_fabric(shape));
+    return policy::compile(std::move(*policy), make_cluster(shape), {make_fabric(shape)});
 }
 
 }  // namespace railhead::test

@@ -175,7 +175,7 @@ TEST_CASE("sharing is written only where it is safe", "[review]") {
         auto cluster = test::make_cluster({});
         cluster.accounting_enforce = "associations,limits";
         const auto site = policy::compile(*policy::parse_policy(enforce, "p"), cluster,
-                                          test::make_fabric({}));
+                                          {test::make_fabric({})});
         const auto review = reviewed(gang, site);
         CHECK(report::changes_text(review.changes) == "-N2 --switches=1@5:00");
         CHECK(has_note(review, NoteKind::change, "not exclusive: accounting limits"));
@@ -185,7 +185,7 @@ TEST_CASE("sharing is written only where it is safe", "[review]") {
         cluster.accounting_enforce = "limits";
         const auto site =
             policy::compile(*policy::parse_policy(enforce + "gang.exclusive = true\n", "p"), cluster,
-                            test::make_fabric({}));
+                            {test::make_fabric({})});
         CHECK(reviewed(gang, site).changes.exclusive);
     }
     SECTION("a policy may turn it off") {
@@ -207,7 +207,7 @@ TEST_CASE("sharing is written only where it is safe", "[review]") {
         auto cluster = test::make_cluster({});
         cluster.partitions[0].over_subscribe = "FORCE:1";
         const auto site = policy::compile(*policy::parse_policy(enforce, "p"), cluster,
-                                          test::make_fabric({}));
+                                          {test::make_fabric({})});
         CHECK_FALSE(reviewed(gang, site).changes.exclusive);
     }
 }
@@ -231,7 +231,7 @@ TEST_CASE("a partition's limits keep a gang as it is", "[review]") {
     auto cluster = test::make_cluster({});
     limit.set(cluster);
     const auto site =
-        policy::compile(*policy::parse_policy(enforce, "p"), cluster, test::make_fabric({}));
+        policy::compile(*policy::parse_policy(enforce, "p"), cluster, {test::make_fabric({})});
 
     const auto review = reviewed(request_of({"gpu:16", "", "", 16, {}, {}, {}}), site);
 
@@ -360,7 +360,7 @@ TEST_CASE("the note tells the wait in force, which Slurm caps", "[review]") {
     auto cluster = test::make_cluster({});
     cluster.scheduler_parameters = "bf_interval=5,max_switch_wait=120";
     const auto site =
-        policy::compile(*policy::parse_policy(enforce, "p"), cluster, test::make_fabric({}));
+        policy::compile(*policy::parse_policy(enforce, "p"), cluster, {test::make_fabric({})});
     const auto review = reviewed(request_of({"gpu:16", "", "", 16, {}, {}, {}}), site);
     CHECK(has_note(review, NoteKind::change, "waits up to 2 min"));
     CHECK(review.changes.switch_wait_s == 300U);
@@ -375,7 +375,7 @@ TEST_CASE("the least leaves are those that the job may use", "[review]") {
         cluster.nodes[i].features = {"fast"};
     }
     const auto site =
-        policy::compile(*policy::parse_policy(enforce, "p"), cluster, test::make_fabric(shape));
+        policy::compile(*policy::parse_policy(enforce, "p"), cluster, {test::make_fabric(shape)});
     struct Want {
         std::string why;
         const char* constraint;
@@ -405,7 +405,7 @@ TEST_CASE("only nodes with the GPUs asked for count", "[review]") {
             cluster.nodes[static_cast<std::size_t>(i)].gpus = {{"a100", 8}};
         }
         const auto site =
-            policy::compile(*policy::parse_policy(enforce, "p"), cluster, test::make_fabric({}));
+            policy::compile(*policy::parse_policy(enforce, "p"), cluster, {test::make_fabric({})});
         const auto four = reviewed(request_of({"gpu:h100:32", "", "", 32, {}, {}, {}}), site);
         CHECK(four.changes.min_nodes == 4U);
         CHECK_FALSE(four.changes.switches);  // two of each leaf: no placement is narrower
@@ -420,7 +420,7 @@ TEST_CASE("only nodes with the GPUs asked for count", "[review]") {
             cluster.nodes[static_cast<std::size_t>(i)].gpus = {{"h100", 4}};
         }
         const auto site =
-            policy::compile(*policy::parse_policy(enforce, "p"), cluster, test::make_fabric({}));
+            policy::compile(*policy::parse_policy(enforce, "p"), cluster, {test::make_fabric({})});
         CHECK_FALSE(reviewed(request_of({"", "gpu:8", "", {}, {}, {}, 4}), site).changes.switches);
         CHECK(reviewed(request_of({"", "gpu:4", "", {}, {}, {}, 4}), site).changes.switches == 1U);
     }
@@ -466,7 +466,7 @@ TEST_CASE("partitions named together must agree", "[review]") {
         second.nodes = {0, 1, 4, 5};
         cluster.partitions.push_back(second);
         const auto site =
-            policy::compile(*policy::parse_policy(enforce, "p"), cluster, test::make_fabric({}));
+            policy::compile(*policy::parse_policy(enforce, "p"), cluster, {test::make_fabric({})});
         auto request = request_of({"gpu:24", "", "", 24, {}, {}, {}});
         request.partition = "main,second";
         const auto review = reviewed(request, site);
@@ -484,7 +484,7 @@ TEST_CASE("partitions named together must agree", "[review]") {
         cluster.partitions.push_back(second);
         test::index_nodes(cluster);
         const auto site =
-            policy::compile(*policy::parse_policy(enforce, "p"), cluster, test::make_fabric({}));
+            policy::compile(*policy::parse_policy(enforce, "p"), cluster, {test::make_fabric({})});
         auto request = request_of({"gpu:16", "", "", 16, {}, {}, {}});
         request.partition = "main,second";
         CHECK_FALSE(reviewed(request, site).changes.any());

@@ -1,0 +1,32 @@
+// How the leaves of a fabric hang together: which can share a job, which lie below one switch.
+//
+// Made once, when the policy loads.  Leaves are meant by their index in Fabric::leaves().
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fabric/fabric.hpp"
+
+namespace railhead::fabric {
+
+/// The leaves that a job may touch together, a set for each top switch, ascending.  A top switch
+/// that reaches no more than another makes no set of its own.  Blocks are one set.
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> find_networks(const Fabric& fabric);
+
+/// The leaves of a tree as one level of switches groups them.
+///
+/// Two leaves are in one group of level n where switches of level n and below join them: so spines
+/// side by side over the same leaves make one group, and a leaf that hangs higher up is a group
+/// of its own.
+struct LevelGroups {
+    unsigned level = 0;                   ///< Slurm's: 1 is right above the leaves
+    std::vector<std::uint32_t> group_of;  ///< by leaf
+    std::uint32_t groups = 0;
+};
+
+/// The levels between the leaves and the top, lowest first, that tell something: those that
+/// neither keep every leaf apart nor join whatever the level above joins.  None for blocks.
+[[nodiscard]] std::vector<LevelGroups> find_levels(const Fabric& fabric);
+
+}  // namespace railhead::fabric

@@ -208,6 +208,20 @@ TEST_CASE("check finds what is wrong with a site", "[cli]") {
         folder.write("slurm.conf", text);
         CHECK_THAT(check().out, ContainsSubstring("JobSubmitPlugins does not name railhead"));
     }
+    SECTION("the controller loads the plugin twice") {
+        std::ifstream in{folder.path("slurm.conf")};
+        std::string text{std::istreambuf_iterator<char>{in}, {}};
+        folder.write("slurm.conf", text + "JobSubmitPlugins=railhead,lua,job_submit/railhead\n");
+        CHECK_THAT(check().out, ContainsSubstring("names railhead 2 times"));
+    }
+    SECTION("advice is no fault") {
+        std::ifstream in{folder.path("slurm.conf")};
+        std::string text{std::istreambuf_iterator<char>{in}, {}};
+        folder.write("slurm.conf", text + "TaskPlugin=task/affinity\nKillOnBadExit=0\n");
+        const auto output = check();
+        CHECK_THAT(output.out, ContainsSubstring("\"level\": \"advice\""));
+        CHECK_THAT(output.out, ContainsSubstring("KillOnBadExit=1"));
+    }
     SECTION("as JSON") {
         CHECK_THAT(check().out, ContainsSubstring("\"schema\": \"railhead.check/1\""));
     }
@@ -226,6 +240,21 @@ TEST_CASE("check finds what is wrong with a site", "[cli]") {
         CHECK_THAT(output.out, ContainsSubstring("topolgy"));
         CHECK_THAT(output.out, ContainsSubstring("fits Slurm"));
         CHECK_THAT(output.out, ContainsSubstring("job_submit_railhead.so is not in PluginDir"));
+    }
+    SECTION("a strict plugin that Slurm does not listen to, and one that is not there") {
+        std::filesystem::copy_file(RAILHEAD_TEST_PLUGINS "/job_submit_railhead.so",
+                                   folder.path("select_cons_tres.so"));
+        const auto plugstack =
+            folder.write("plugstack.conf", "optional spank_railhead.so strict=true\n");
+        auto output = check({"--plugstack", plugstack});
+        CHECK(output.status == 1);
+        CHECK_THAT(output.out, ContainsSubstring("strict=true has no effect on an \\\"optional\\\" line"));
+        CHECK_THAT(output.out, ContainsSubstring("/spank_railhead.so\\\": No such file or directory"));
+
+        folder.write("plugstack.conf", "required spank_railhead.so strict=true\n");
+        output = check({"--plugstack", plugstack});
+        CHECK(output.out.find("strict") == std::string::npos);
+        CHECK(output.out.find("write \\\"optional\\\"") == std::string::npos);
     }
 #endif
 }

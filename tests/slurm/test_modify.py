@@ -115,6 +115,16 @@ def test_switches_that_the_user_updated_stay(pair):
         assert rig.job_info(job)["Switches"] == "2@00:01:00", change
 
 
+def test_an_update_is_taken_at_the_moment_when_the_plugin_looks_at_its_files(pair):
+    """It looks at most every two seconds, and of the files that may be there some are not."""
+    _, rig = pair
+    job = hold(rig, *FIXED)
+    for partition in ("other", "main"):
+        rig.run("sleep 2.5")
+        changed = update(rig, job, f"Partition={partition}")
+        assert changed.returncode == 0, changed.stderr
+
+
 def test_a_user_updates_his_own_job(pair):
     _, rig = pair
     job = hold(rig, *FIXED)

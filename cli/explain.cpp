@@ -1,15 +1,12 @@
 // railhead explain SCRIPT: what would become of this script at submission.
-#include <cstdlib>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <unistd.h>
-
 #include "base/file.hpp"
 #include "command.hpp"
+#include "environment.hpp"
 #include "job/script.hpp"
 #include "policy/load.hpp"
 #include "report/explain.hpp"
@@ -24,17 +21,6 @@ struct Options {
     std::vector<std::string> sbatch_options;
     bool json = false;
 };
-
-std::map<std::string, std::string> whole_environment() {
-    std::map<std::string, std::string> variables;
-    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-        const std::string text{*entry};
-        const auto equals = text.find('=');
-        variables.emplace(text.substr(0, equals),
-                          equals == std::string::npos ? "" : text.substr(equals + 1));
-    }
-    return variables;
-}
 
 void run(const Options& options, Console& console) {
     auto text = read_file(options.script);

@@ -77,7 +77,8 @@ bool is_job_name(std::string_view job) {
     constexpr std::string_view more = "_+[]-,";
     return !job.empty() && std::isdigit(static_cast<unsigned char>(job.front())) != 0 &&
            std::ranges::all_of(job, [more](unsigned char c) {
-               return std::isdigit(c) != 0 || more.find(static_cast<char>(c)) != std::string_view::npos;
+               return std::isdigit(c) != 0 ||
+                      more.find(static_cast<char>(c)) != std::string_view::npos;
            });
 }
 

@@ -1,7 +1,6 @@
 // railhead order: the nodes of a job as its ranks should go through them.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -15,6 +14,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
+#include "environment.hpp"
 #include "fabric/order.hpp"
 #include "job/hostlist.hpp"
 #include "policy/load.hpp"
@@ -32,11 +32,6 @@ struct Options {
     std::string format = "hostfile";
     std::uint32_t slots = 0;
 };
-
-std::string own_variable(const char* name) {
-    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
-    return value != nullptr ? value : "";
-}
 
 /// The names of all lists, each once, in the order written.
 Result<std::vector<std::string>> expand(const std::vector<std::string>& lists) {
@@ -101,17 +96,18 @@ Result<std::vector<fabric::Place>> places_on_site(const Options& options,
                                                  printable(options.partition)));
     }
     if (options.partition.empty()) {
-        const auto* own = loaded.site->find(own_variable("SLURM_JOB_PARTITION"));
+        const auto* own = loaded.site->find(own_variable("SLURM_JOB_PARTITION").value_or(""));
         partition = own != nullptr ? own : partition;
     }
-    const auto* site = partition != nullptr ? loaded.site->fabric_of(*partition)
-                                            : first_fabric(*loaded.site);
+    const auto* site =
+        partition != nullptr ? loaded.site->fabric_of(*partition) : first_fabric(*loaded.site);
     if (site == nullptr) {
         for (const auto& warning : loaded.warnings) {
             console.warn(warning);
         }
-        return fail(Errc::not_found, "no switches and no blocks are known: name a topology with --topology, or give "
-                                     "the nodes' addresses with --addresses");
+        return fail(Errc::not_found,
+                    "no switches and no blocks are known: name a topology with --topology, or give "
+                    "the nodes' addresses with --addresses");
     }
     return fabric::places_in(site->fabric, names);
 }
@@ -124,11 +120,11 @@ void warn_of_unknown(const std::vector<fabric::Place>& places, Console& console)
         }
     }
     if (!unknown.empty()) {
-        console.warn({Errc::not_found,
-                      fmt::format("nobody says where {} {}: last in the order",
-                                  job::compress_hostlist(unknown),
-                                  unknown.size() == 1 ? "stands" : "stand"),
-                      {}});
+        console.warn(
+            {Errc::not_found,
+             fmt::format("nobody says where {} {}: last in the order",
+                         job::compress_hostlist(unknown), unknown.size() == 1 ? "stands" : "stand"),
+             {}});
     }
 }
 
@@ -140,7 +136,7 @@ report::HostFormat format_of(const std::string& word) {
 void run(const Options& options, Console& console) {
     auto lists = options.node_lists;
     if (lists.empty() && options.addresses.empty()) {
-        lists.push_back(own_variable("SLURM_JOB_NODELIST"));
+        lists.push_back(own_variable("SLURM_JOB_NODELIST").value_or(""));
     }
     const auto names = expand(lists);
     if (!names) {
@@ -172,16 +168,21 @@ void run(const Options& options, Console& console) {
 void add_order(CLI::App& app, Console& console) {
     auto options = std::make_shared<Options>();
     options->places = policy::default_places();
-    auto* command = app.add_subcommand("order", "The nodes of a job, neighbours on the fabric together");
+    auto* command =
+        app.add_subcommand("order", "The nodes of a job, neighbours on the fabric together");
     command->add_option("--addresses", options->addresses,
                         "Lines of \"node SLURM_TOPOLOGY_ADDR\"; - reads standard input");
     command->add_option("--slots", options->slots, "Ranks a node")->check(CLI::Range(1U, 65536U));
     command->add_option("--format", options->format, "hostfile (default), mpich, slurm or list")
         ->check(CLI::IsMember(report::host_format_words()));
-    command->add_option("--partition", options->partition, "Whose topology counts (default: the job's)");
-    command->add_option("--policy", options->places.policy, "Policy (default: railhead.toml beside slurm.conf)");
-    command->add_option("--slurm-conf", options->places.slurm_conf_said, "slurm.conf of the cluster");
-    command->add_option("--topology", options->places.topology, "topology file (default: beside slurm.conf)");
+    command->add_option("--partition", options->partition,
+                        "Whose topology counts (default: the job's)");
+    command->add_option("--policy", options->places.policy,
+                        "Policy (default: railhead.toml beside slurm.conf)");
+    command->add_option("--slurm-conf", options->places.slurm_conf_said,
+                        "slurm.conf of the cluster");
+    command->add_option("--topology", options->places.topology,
+                        "topology file (default: beside slurm.conf)");
     command->add_option("nodes", options->node_lists, "Node lists (default: SLURM_JOB_NODELIST)");
     command->callback([options, &console] { run(*options, console); });
 }

@@ -102,8 +102,8 @@ class Tester {
         }
         tell_orphans(names.expected, ".expected", names.scripts);
         tell_orphans(names.options, ".options", names.scripts);
-        const auto failed = std::ranges::count_if(
-            cases_, [](const TestCase& c) { return !c.failure.empty(); });
+        const auto failed =
+            std::ranges::count_if(cases_, [](const TestCase& c) { return !c.failure.empty(); });
         console_.out << fmt::format("\n{}: {} as expected, {} not\n",
                                     count_of(names.scripts.size(), "script"), passed_, failed);
         if (failed > 0) {
@@ -123,9 +123,9 @@ class Tester {
         const auto script = read_file(path(name, ".sbatch"));
         const auto options = read_if_there(path(name, ".options"));
         const auto expected = read_if_there(path(name, ".expected"));
-        for (const auto* error : {script ? nullptr : &script.error(),
-                                  options ? nullptr : &options.error(),
-                                  expected ? nullptr : &expected.error()}) {
+        for (const auto* error :
+             {script ? nullptr : &script.error(), options ? nullptr : &options.error(),
+              expected ? nullptr : &expected.error()}) {
             if (error != nullptr) {
                 return tl::unexpected{*error};
             }
@@ -134,8 +134,7 @@ class Tester {
         if (!submission) {
             return propagate(submission);
         }
-        const auto actual =
-            report::reviewed_text(name + ".sbatch", *script, *submission, site_);
+        const auto actual = report::reviewed_text(name + ".sbatch", *script, *submission, site_);
         if (*expected == actual) {
             pass(name, "ok");
             return {};
@@ -226,13 +225,15 @@ Result<std::shared_ptr<const policy::Site>> load_site(const policy::Places& plac
         return tl::unexpected{loaded.errors.back()};
     }
     if (loaded.absent) {
-        return fail(Errc::not_found, fmt::format("there is no policy \"{}\": put railhead.toml into "
-                                                 "the folder, or name one with --policy",
-                                                 loaded.policy_path));
+        return fail(Errc::not_found,
+                    fmt::format("there is no policy \"{}\": put railhead.toml into "
+                                "the folder, or name one with --policy",
+                                loaded.policy_path));
     }
     if (loaded.degraded) {
-        return fail(Errc::bad_input, "the cluster's files could not be read (see above): jobs "
-                                     "would be left as they are");
+        return fail(Errc::bad_input,
+                    "the cluster's files could not be read (see above): jobs "
+                    "would be left as they are");
     }
     return std::move(loaded.site);
 }
@@ -243,10 +244,10 @@ void run(const Options& options, Console& console) {
         return console.fail(names.error());
     }
     if (names->scripts.empty()) {
-        return console.fail({Errc::not_found,
-                             fmt::format("no *.sbatch is in \"{}\": nothing to test",
-                                         options.folder),
-                             {}});
+        return console.fail(
+            {Errc::not_found,
+             fmt::format("no *.sbatch is in \"{}\": nothing to test", options.folder),
+             {}});
     }
     const auto site = load_site(places_of(options), console);
     if (!site) {
@@ -257,8 +258,8 @@ void run(const Options& options, Console& console) {
         return console.fail(done.error());
     }
     if (!options.junit.empty()) {
-        if (const auto done = write_file(
-                options.junit, report::junit_xml("railhead policy test", tester.cases()));
+        if (const auto done = write_file(options.junit,
+                                         report::junit_xml("railhead policy test", tester.cases()));
             !done) {
             console.fail(done.error());
         }
@@ -274,10 +275,12 @@ void add_policy(CLI::App& app, Console& console) {
     auto* test = policy->add_subcommand(
         "test", "Whether a folder of scripts is reviewed as its .expected files say");
     test->add_option("--policy", options->places.policy, "Policy (default: railhead.toml in DIR)");
-    test->add_option("--slurm-conf", options->places.slurm_conf_said, "slurm.conf (default: in DIR)");
+    test->add_option("--slurm-conf", options->places.slurm_conf_said,
+                     "slurm.conf (default: in DIR)");
     test->add_option("--topology", options->places.topology, "topology.conf (default: in DIR)");
     test->add_flag("--update", options->update, "Write the .expected files anew");
-    test->add_option("--junit", options->junit, "Also write the results to this file, as JUnit XML");
+    test->add_option("--junit", options->junit,
+                     "Also write the results to this file, as JUnit XML");
     test->add_option("dir", options->folder, "The folder: NAME.sbatch, NAME.expected, NAME.options")
         ->required();
     test->callback([options, &console] { run(*options, console); });

@@ -1,7 +1,6 @@
 // railhead verify-placement: whether a job is on as few leaves as could hold it.
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "command.hpp"
+#include "environment.hpp"
 #include "job/hostlist.hpp"
 #include "job_record.hpp"
 #include "policy/load.hpp"
@@ -76,8 +76,8 @@ Result<std::vector<JobRecord>> records_of(const Options& options) {
         record.partition = options.partition;
         return std::vector{std::move(record)};
     }
-    const char* own = std::getenv("SLURM_JOB_ID");  // NOLINT(concurrency-mt-unsafe): one thread
-    if (options.job.empty() && own == nullptr) {
+    const auto own = own_variable("SLURM_JOB_ID").value_or("");
+    if (options.job.empty() && own.empty()) {
         return fail(Errc::bad_input, "name a job, or nodes with --nodes");
     }
     auto records = ask_for_job(options.job.empty() ? own : options.job);
@@ -128,14 +128,18 @@ void run(const Options& options, Console& console) {
 void add_verify_placement(CLI::App& app, Console& console) {
     auto options = std::make_shared<Options>();
     options->places = policy::default_places();
-    auto* command = app.add_subcommand(
-        "verify-placement", "Whether a job is on as few leaf switches as could hold it");
-    auto* job = command->add_option("job", options->job, "12, 12_3 or 12+1 (default: SLURM_JOB_ID)");
+    auto* command = app.add_subcommand("verify-placement",
+                                       "Whether a job is on as few leaf switches as could hold it");
+    auto* job =
+        command->add_option("job", options->job, "12, 12_3 or 12+1 (default: SLURM_JOB_ID)");
     command->add_option("--nodes", options->nodes, "These nodes instead of a job's")->excludes(job);
     command->add_option("--partition", options->partition, "Whose nodes could have been taken");
-    command->add_option("--policy", options->places.policy, "Policy (default: railhead.toml beside slurm.conf)");
-    command->add_option("--slurm-conf", options->places.slurm_conf_said, "slurm.conf of the cluster");
-    command->add_option("--topology", options->places.topology, "topology file (default: beside slurm.conf)");
+    command->add_option("--policy", options->places.policy,
+                        "Policy (default: railhead.toml beside slurm.conf)");
+    command->add_option("--slurm-conf", options->places.slurm_conf_said,
+                        "slurm.conf of the cluster");
+    command->add_option("--topology", options->places.topology,
+                        "topology file (default: beside slurm.conf)");
     command->add_flag("--json", options->json, "Write JSON, schema railhead.placement/1");
     command->callback([options, &console] { run(*options, console); });
 }

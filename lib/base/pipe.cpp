@@ -18,8 +18,8 @@ namespace {
 
 /// Milliseconds until `deadline` as poll() takes them, never below 0: below 0 it waits for ever.
 int left_ms(std::chrono::steady_clock::time_point deadline) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-        deadline - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     constexpr std::int64_t most = std::numeric_limits<int>::max();
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, most));
 }

@@ -67,7 +67,8 @@ Result<Place> parse_address(std::span<const std::string_view> words, const Posit
     if (address == words[0]) {
         return place;  // a flat topology
     }
-    if (!address.ends_with(words[0]) || !address.substr(0, address.size() - words[0].size()).ends_with('.')) {
+    if (!address.ends_with(words[0]) ||
+        !address.substr(0, address.size() - words[0].size()).ends_with('.')) {
         return fail(Errc::bad_input,
                     fmt::format("the address \"{}\" does not end with its node, \".{}\"",
                                 printable(address), printable(words[0])),
@@ -130,10 +131,10 @@ Result<std::vector<Place>> parse_addresses(std::string_view text, const std::str
         if (is_new) {
             places.push_back(std::move(*place));
         } else if (places[known->second].path != place->path) {
-            return fail(Errc::bad_input,
-                        fmt::format("node \"{}\" has another address above",
-                                    printable(place->node)),
-                        where);
+            return fail(
+                Errc::bad_input,
+                fmt::format("node \"{}\" has another address above", printable(place->node)),
+                where);
         }
     }
     return places;

@@ -82,9 +82,10 @@ class SettingsChecker {
         const auto& plugin = cluster_.task_plugin;
         if (plugin.empty() || has_word(plugin, "task/", "none")) {
             say("slurm.conf", Level::warning,
-                fmt::format("TaskPlugin={}: --cpu-bind has no effect, all tasks of a node may run on "
-                            "one CPU: TaskPlugin=task/affinity,task/cgroup",
-                            plugin.empty() ? "task/none (its default)" : plugin));
+                fmt::format(
+                    "TaskPlugin={}: --cpu-bind has no effect, all tasks of a node may run on "
+                    "one CPU: TaskPlugin=task/affinity,task/cgroup",
+                    plugin.empty() ? "task/none (its default)" : plugin));
         }
     }
 
@@ -92,12 +93,14 @@ class SettingsChecker {
         const auto& parameters = cluster_.select_parameters;
         const bool by_thread =
             has_word(parameters, "", "CR_CPU") || has_word(parameters, "", "CR_CPU_Memory");
-        const auto nodes = nodes_that(cluster_, [](const auto& n) { return n.threads_per_core > 1; });
+        const auto nodes =
+            nodes_that(cluster_, [](const auto& n) { return n.threads_per_core > 1; });
         if (by_thread && !nodes.empty()) {
             say("slurm.conf", Level::warning,
-                fmt::format("SelectTypeParameters={}: a CPU of {} is a thread, so two jobs can share "
-                            "a core: SelectTypeParameters=CR_Core_Memory",
-                            parameters, nodes));
+                fmt::format(
+                    "SelectTypeParameters={}: a CPU of {} is a thread, so two jobs can share "
+                    "a core: SelectTypeParameters=CR_Core_Memory",
+                    parameters, nodes));
         }
     }
 
@@ -145,9 +148,9 @@ class SettingsChecker {
         std::vector<std::uint32_t> of_socket(node.sockets);
         for (const auto core : cores.cpus()) {
             if (core >= all) {
-                return fmt::format("Cores={}: {} has cores 0-{}{}", written, node.name, all - 1,
-                                   node.threads_per_core > 1 ? ": Cores= counts cores, not threads"
-                                                             : "");
+                return fmt::format(
+                    "Cores={}: {} has cores 0-{}{}", written, node.name, all - 1,
+                    node.threads_per_core > 1 ? ": Cores= counts cores, not threads" : "");
             }
             ++of_socket[core / node.cores_per_socket];
         }

@@ -19,17 +19,20 @@ constexpr Known known[] = {
      "SlurmdParameters=numa_node_as_socket or l3cache_as_socket and the node line as `slurmd -C` "
      "then prints it, or Cores= of whole sockets in gres.conf"},
     {"gres/gpu count reported lower than configured",
-     "fewer GPUs than slurm.conf says: `nvidia-smi -L` and the kernel's log on the node tell whether "
+     "fewer GPUs than slurm.conf says: `nvidia-smi -L` and the kernel's log on the node tell "
+     "whether "
      "one is lost, else gres.conf lists too few"},
     {"gres/gpu count too low",
-     "fewer GPUs than slurm.conf says: `nvidia-smi -L` and the kernel's log on the node tell whether "
+     "fewer GPUs than slurm.conf says: `nvidia-smi -L` and the kernel's log on the node tell "
+     "whether "
      "one is lost, else gres.conf lists too few"},
     {"Low socket*core*thread count",
      "the node line of slurm.conf says more CPUs than there are: write what `slurmd -C` prints"},
     {"Low CPUs",
      "the node line of slurm.conf says more CPUs than there are: write what `slurmd -C` prints"},
     {"Low RealMemory",
-     "RealMemory= of the node line is more than the kernel offers: write what `slurmd -C` prints, or "
+     "RealMemory= of the node line is more than the kernel offers: write what `slurmd -C` prints, "
+     "or "
      "less"},
 };
 

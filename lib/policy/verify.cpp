@@ -38,8 +38,8 @@ std::vector<std::uint32_t> usable_sizes(const Site& site, const PartitionSite& p
     const auto taken = indices_of(site, allocation.nodes);
     const auto excluded = indices_of(site, allocation.excluded);
     const auto& nodes = site.cluster.nodes;
-    const bool gpus_only = std::ranges::all_of(
-        taken, [&](auto index) { return nodes[index].gpu_total() > 0; });
+    const bool gpus_only =
+        std::ranges::all_of(taken, [&](auto index) { return nodes[index].gpu_total() > 0; });
     std::set<std::uint32_t> usable{taken.begin(), taken.end()};
     for (const auto index : partition.limits.nodes) {
         if ((!gpus_only || nodes[index].gpu_total() > 0) &&
@@ -125,8 +125,8 @@ Result<Placement> verify_placement(const Site& site, const Allocation& allocatio
         for (const auto leaf : touched) {
             groups.insert(level.group_of[leaf]);
         }
-        placement.levels.push_back({level.level, static_cast<std::uint32_t>(groups.size()),
-                                    spans[i + 1].least(count)});
+        placement.levels.push_back(
+            {level.level, static_cast<std::uint32_t>(groups.size()), spans[i + 1].least(count)});
     }
     return placement;
 }

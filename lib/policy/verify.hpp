@@ -15,9 +15,9 @@ namespace railhead::policy {
 /// What an allocation was made from.
 struct Allocation {
     std::vector<std::string> nodes;
-    std::string partition;                 ///< empty: the default one
-    std::vector<std::string> features;     ///< that each node had to have
-    std::vector<std::string> excluded;     ///< nodes that were not to be taken
+    std::string partition;              ///< empty: the default one
+    std::vector<std::string> features;  ///< that each node had to have
+    std::vector<std::string> excluded;  ///< nodes that were not to be taken
 };
 
 struct LevelSpan {
@@ -35,9 +35,9 @@ struct Placement {
     std::string partition;
     fabric::Kind kind = fabric::Kind::none;  ///< none: the partition has no fabric that is known
     std::vector<std::string> nodes;
-    std::vector<LevelSpan> levels;           ///< leaves first
-    std::vector<LeafShare> leaves;           ///< in the order of the topology
-    std::vector<std::string> off_fabric;     ///< nodes that the topology does not name
+    std::vector<LevelSpan> levels;        ///< leaves first
+    std::vector<LeafShare> leaves;        ///< in the order of the topology
+    std::vector<std::string> off_fabric;  ///< nodes that the topology does not name
 
     /// Whether no level is wider than need be; nothing where that cannot be told.
     [[nodiscard]] std::optional<bool> is_minimal() const;

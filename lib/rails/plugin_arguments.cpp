@@ -16,7 +16,7 @@ namespace {
 
 /// A member that is true or false, and the words for it.
 struct Choice {
-    bool PluginArguments::* member;
+    bool PluginArguments::*member;
     std::string_view yes, no;
 };
 using File = std::string PluginArguments::*;
@@ -27,10 +27,10 @@ struct Key {
     std::variant<Choice, File, Names> target;
 };
 
-constexpr Choice on_off(bool PluginArguments::* member) {
+constexpr Choice on_off(bool PluginArguments::*member) {
     return {member, "auto", "off"};
 }
-constexpr Choice true_false(bool PluginArguments::* member) {
+constexpr Choice true_false(bool PluginArguments::*member) {
     return {member, "true", "false"};
 }
 
@@ -117,8 +117,7 @@ Result<PluginArguments> parse_plugin_arguments(const std::vector<std::string>& a
         if (!std::visit(Assign{result, value}, key->target)) {
             return fail(Errc::bad_input,
                         fmt::format("bad value in plugstack argument '{}': {} takes {}",
-                                    printable(argument), name,
-                                    std::visit(Values{}, key->target)));
+                                    printable(argument), name, std::visit(Values{}, key->target)));
         }
     }
     return result;

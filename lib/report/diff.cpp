@@ -148,9 +148,9 @@ std::string unified_diff(std::string_view before, std::string_view before_text,
         }
     };
     for (;;) {
-        const auto next = std::ranges::find_if(edits.begin() + static_cast<std::ptrdiff_t>(done),
-                                               edits.end(), [](char k) { return k != ' '; },
-                                               &Edit::kind);
+        const auto next = std::ranges::find_if(
+            edits.begin() + static_cast<std::ptrdiff_t>(done), edits.end(),
+            [](char k) { return k != ' '; }, &Edit::kind);
         if (next == edits.end()) {
             return out;
         }

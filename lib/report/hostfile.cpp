@@ -21,7 +21,8 @@ std::string host_lines(const std::string& host, HostFormat format, std::uint32_t
             }
             return lines;
         }
-        case HostFormat::list: return host + ",";
+        case HostFormat::list:
+            return host + ",";
     }
     return {};
 }
@@ -32,8 +33,7 @@ std::vector<std::string> host_format_words() {
     return {"hostfile", "mpich", "slurm", "list"};
 }
 
-std::string hosts_text(std::span<const std::string> hosts, HostFormat format,
-                       std::uint32_t slots) {
+std::string hosts_text(std::span<const std::string> hosts, HostFormat format, std::uint32_t slots) {
     std::string out;
     for (const auto& host : hosts) {
         out += host_lines(host, format, slots);

@@ -39,11 +39,20 @@ std::string escaped(std::string_view text) {
     while (!text.empty()) {
         const auto size = character_size(text);
         switch (text.front()) {
-            case '&': out += "&amp;"; break;
-            case '<': out += "&lt;"; break;
-            case '>': out += "&gt;"; break;
-            case '"': out += "&quot;"; break;
-            default: size == 0 ? out += '?' : out += text.substr(0, size);
+            case '&':
+                out += "&amp;";
+                break;
+            case '<':
+                out += "&lt;";
+                break;
+            case '>':
+                out += "&gt;";
+                break;
+            case '"':
+                out += "&quot;";
+                break;
+            default:
+                out += size == 0 ? "?" : text.substr(0, size);
         }
         text.remove_prefix(std::max<std::size_t>(size, 1));
     }
@@ -61,9 +70,10 @@ std::string junit_xml(const std::string& suite, std::span<const TestCase> cases)
         name, cases.size(), std::ranges::count_if(cases, failed));
     for (const auto& test : cases) {
         out += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", name, escaped(test.name));
-        out += failed(test) ? fmt::format(">\n      <failure message=\"{}\">{}</failure>\n"
-                                          "    </testcase>\n",
-                                          escaped(test.failure), escaped(test.details))
+        out += failed(test) ? fmt::format(
+                                  ">\n      <failure message=\"{}\">{}</failure>\n"
+                                  "    </testcase>\n",
+                                  escaped(test.failure), escaped(test.details))
                             : "/>\n";
     }
     return out + "  </testsuite>\n</testsuites>\n";

@@ -33,7 +33,8 @@ std::string verdict(const policy::Placement& placement) {
 std::string levels_text(const policy::Placement& placement) {
     Table table{{"level", "span", "least"}};
     for (const auto& level : placement.levels) {
-        table.add({fabric::level_word(placement.kind, level.level, 2), fmt::format("{}", level.span),
+        table.add({fabric::level_word(placement.kind, level.level, 2),
+                   fmt::format("{}", level.span),
                    level.least > 0 ? fmt::format("{}", level.least) : "-"});
     }
     return table.text(2);
@@ -52,15 +53,15 @@ std::string job_text(const PlacedJob& job) {
     auto out = job.job.empty() ? std::string{} : fmt::format("job {}\n", printable(job.job));
     Table table;
     if (!job.placement) {
-        table.add({"placement", fmt::format("none: the job is {} and has no nodes",
-                                            printable(job.state))});
+        table.add({"placement",
+                   fmt::format("none: the job is {} and has no nodes", printable(job.state))});
         return out + table.text(2);
     }
     const auto& placement = *job.placement;
-    table.add({"nodes", fmt::format("{} in partition \"{}\": {}",
-                                    count_of(placement.nodes.size(), "node"),
-                                    printable(placement.partition),
-                                    printable(job::compress_hostlist(placement.nodes)))});
+    table.add({"nodes",
+               fmt::format("{} in partition \"{}\": {}", count_of(placement.nodes.size(), "node"),
+                           printable(placement.partition),
+                           printable(job::compress_hostlist(placement.nodes)))});
     table.add({"placement", verdict(placement)});
     out += table.text(2);
     return placement.leaves.empty()

@@ -11,8 +11,9 @@ namespace railhead::report {
 
 /// A job, or a part of one, and where it is.
 struct PlacedJob {
-    std::string job;    ///< "12", "12_3" of an array, "12+1" of a heterogeneous job; empty: only nodes
-    std::string state;  ///< in Slurm's words; empty: only nodes
+    std::string
+        job;  ///< "12", "12_3" of an array, "12+1" of a heterogeneous job; empty: only nodes
+    std::string state;                           ///< in Slurm's words; empty: only nodes
     std::optional<policy::Placement> placement;  ///< none: it has no nodes
 };
 

@@ -23,8 +23,9 @@ struct Submission {
 /// Fails with `bad_input` and a position on any other line; `file` names it.
 [[nodiscard]] Result<Submission> parse_submission(std::string_view text, const std::string& file);
 
-/// What `railhead explain` says of the script `text`, named `name`, and below it the warnings; for a
-/// script that every sbatch refuses, the reason.  80 columns, no path but `name`, equal everywhere.
+/// What `railhead explain` says of the script `text`, named `name`, and below it the warnings; for
+/// a script that every sbatch refuses, the reason.  80 columns, no path but `name`, equal
+/// everywhere.
 [[nodiscard]] std::string reviewed_text(const std::string& name, std::string_view text,
                                         const Submission& submission, const policy::Site& site);
 

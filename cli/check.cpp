@@ -21,6 +21,7 @@
 #include "job/hostlist.hpp"
 #include "plugin_file.hpp"
 #include "policy/check.hpp"
+#include "policy/drain_reason.hpp"
 #include "policy/load.hpp"
 #include "rails/plugin_arguments.hpp"
 #include "report/table.hpp"
@@ -116,16 +117,24 @@ void check_plugstack_line(std::span<const std::string_view> words, const Positio
                           const std::vector<std::string>& plugin_dirs, std::uint32_t slurm,
                           Findings& findings) {
     const auto at = fmt::format("{}:{}", where.file, where.line);
-    if (words[0] != "optional") {
+    const std::vector<std::string> arguments{words.begin() + 2, words.end()};
+    const auto parsed = rails::parse_plugin_arguments(arguments);
+    if (!parsed) {
+        findings.push_back(
+            {"plugstack", Level::error, fmt::format("{}: {}", at, parsed.error().message)});
+    }
+    const bool strict = parsed && parsed->strict;
+    if (words[0] != "optional" && !strict) {
         findings.push_back({"plugstack", Level::warning,
                             fmt::format("{}: \"{}\": where the plugin is missing every srun then "
                                         "fails; write \"optional\"",
                                         at, words[0])});
-    }
-    const std::vector<std::string> arguments{words.begin() + 2, words.end()};
-    if (const auto parsed = rails::parse_plugin_arguments(arguments); !parsed) {
-        findings.push_back(
-            {"plugstack", Level::error, fmt::format("{}: {}", at, parsed.error().message)});
+    } else if (words[0] == "optional" && strict) {
+        findings.push_back({"plugstack", Level::warning,
+                            fmt::format("{}: strict=true has no effect on an \"optional\" line: Slurm "
+                                        "ignores what the plugin returns; write \"required\" once "
+                                        "every node has the plugin",
+                                        at)});
     }
     std::string path{words[1]};
     if (!path.starts_with('/')) {
@@ -269,9 +278,31 @@ void check_controller(const policy::Loaded& loaded, Findings& findings) {
     }
 }
 
+/// Nodes that slurmctld drained for a reason that has a remedy.
+void check_drained(const policy::Loaded& loaded, Findings& findings) {
+    if (!loaded.site) {
+        return;
+    }
+    const auto text = output_of({"sinfo", "--noheader", "--list-reasons", "--format=%N|%E"},
+                                std::chrono::seconds{5});
+    if (!text) {
+        return;  // no slurmctld answers
+    }
+    for (const auto line : split(*text, '\n')) {
+        const auto bar = line.find('|');
+        const auto reason = trim(line.substr(std::min(bar, line.size() - 1) + 1));
+        if (const auto advice = policy::advice_on_drain(reason); advice && bar < line.size()) {
+            findings.push_back({"controller", Level::warning,
+                                printable(fmt::format("{} is drained: {}: {}",
+                                                      trim(line.substr(0, bar)), reason, *advice))});
+        }
+    }
+}
+
 std::string_view word(Level level) {
     switch (level) {
         case Level::fine: return "ok";
+        case Level::advice: return "advice";
         case Level::warning: return "warning";
         case Level::error: return "error";
     }
@@ -322,8 +353,9 @@ void run(const Options& options, Console& console) {
                             "no Slurm plugin is in PluginDir: which Slurm is installed is unknown"});
     }
     check_controller(loaded, findings);
+    check_drained(loaded, findings);
     console.out << (options.json ? as_json(findings) : as_text(findings));
-    if (std::ranges::any_of(findings, [](const auto& f) { return f.level != Level::fine; })) {
+    if (std::ranges::any_of(findings, [](const auto& f) { return f.level >= Level::warning; })) {
         console.leave(Exit::findings);
     }
 }

@@ -35,7 +35,10 @@ struct Console {
 
 void add_check(CLI::App& app, Console& console);
 void add_explain(CLI::App& app, Console& console);
+void add_order(CLI::App& app, Console& console);
+void add_policy(CLI::App& app, Console& console);
 void add_rails(CLI::App& app, Console& console);
+void add_verify_placement(CLI::App& app, Console& console);
 
 /// Runs the command line `arguments` (without the program's name); gives the exit status.
 int run(const std::vector<std::string>& arguments, Console& console);

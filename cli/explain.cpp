@@ -1,17 +1,15 @@
 // railhead explain SCRIPT: what would become of this script at submission.
-#include <cstdlib>
-#include <map>
 #include <ctime>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
-
-#include <unistd.h>
 
 #include "base/file.hpp"
 #include "command.hpp"
+#include "environment.hpp"
 #include "job/script.hpp"
 #include "policy/load.hpp"
-#include "policy/review.hpp"
 #include "report/explain.hpp"
 
 namespace railhead::cli {
@@ -24,17 +22,6 @@ struct Options {
     std::vector<std::string> sbatch_options;
     bool json = false;
 };
-
-std::map<std::string, std::string> whole_environment() {
-    std::map<std::string, std::string> variables;
-    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-        const std::string text{*entry};
-        const auto equals = text.find('=');
-        variables.emplace(text.substr(0, equals),
-                          equals == std::string::npos ? "" : text.substr(equals + 1));
-    }
-    return variables;
-}
 
 void run(const Options& options, Console& console) {
     auto text = read_file(options.script);
@@ -68,21 +55,17 @@ void run(const Options& options, Console& console) {
     if (!loaded.site) {
         return;
     }
-    std::vector<policy::Review> reviews;
-    std::vector<report::Explained> explained;
-    reviews.reserve(script->components.size());
-    for (auto& component : script->components) {
-        component.request.submitted_s = std::time(nullptr);
-        reviews.push_back(policy::review(component.request, *loaded.site));
-        explained.push_back({component.request, reviews.back()});
-        const bool nowhere = reviews.back().seen.partition.empty() && !reviews.back().off;
-        if (reviews.back().refusal || nowhere) {
+    const auto reviewed = report::review_script(std::move(*script), *loaded.site, std::time(nullptr));
+    for (const auto& review : reviewed.reviews) {
+        const bool nowhere = review.seen.partition.empty() && !review.off;
+        if (review.refusal || nowhere) {
             console.leave(Exit::findings);
         }
     }
+    const auto components = reviewed.components();
     console.out << (options.json
-                        ? report::explain_json(options.script, explained, *loaded.site)
-                        : report::explain_text(options.script, explained, *loaded.site));
+                        ? report::explain_json(options.script, components)
+                        : report::explain_text(options.script, components, *loaded.site));
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // railhead rails: which NIC each GPU of this node, or of a recorded one, sends through.
-#include <cstdlib>
 #include <memory>
 #include <string>
 
 #include "command.hpp"
+#include "environment.hpp"
 #include "node/probe.hpp"
 #include "rails/environment.hpp"
 #include "rails/nccl_conf.hpp"
@@ -18,11 +18,6 @@ struct Options {
     std::string hwloc_xml;
     bool json = false;
 };
-
-std::optional<std::string> own_variable(std::string_view name) {
-    const char* value = std::getenv(std::string{name}.c_str());  // NOLINT(concurrency-mt-unsafe)
-    return value == nullptr ? std::nullopt : std::optional<std::string>{value};
-}
 
 /// What NCCL would read here: the user's file, then the machine's.
 std::vector<rails::Owner> conf_variables(Console& console) {
@@ -54,7 +49,9 @@ void run(const Options& options, Console& console) {
     const auto environment = rails::plan_environment(
         *node, plan, plan.gpus.empty() ? std::vector<std::size_t>{} : plan.gpus[0].nics,
         here ? conf_variables(console) : std::vector<rails::Owner>{},
-        [here](std::string_view name) { return here ? own_variable(name) : std::nullopt; });
+        [here](std::string_view name) {
+            return here ? own_variable(std::string{name}) : std::nullopt;
+        });
     const report::NodeReport report{*node, plan, environment};
     console.out << (options.json ? report::rails_json(report) : report::rails_text(report));
 }

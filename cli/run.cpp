@@ -45,6 +45,9 @@ int run(const std::vector<std::string>& arguments, Console& console) {
     add_explain(app, console);
     add_rails(app, console);
     add_check(app, console);
+    add_policy(app, console);
+    add_order(app, console);
+    add_verify_placement(app, console);
     const auto names = command_names(app);
     if (!arguments.empty() && !arguments[0].starts_with('-') &&
         std::ranges::find(names, arguments[0]) == names.end()) {

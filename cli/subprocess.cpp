@@ -1,9 +1,9 @@
 #include "subprocess.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,16 +14,17 @@
 #include <fmt/format.h>
 
 #include "base/file.hpp"
+#include "base/pipe.hpp"
+#include "base/text.hpp"
 
 namespace railhead::cli {
 
 namespace {
 
 constexpr std::size_t most_output = std::size_t{16} << 20U;
-using Clock = std::chrono::steady_clock;
 
-/// Spawns with standard output into `out`; gives the pid, or -1 with errno set.
-pid_t spawn(const std::vector<std::string>& argv, int out) {
+/// Spawns with standard output and error into `out` and `err`; gives the pid, or -1 with errno set.
+pid_t spawn(const std::vector<std::string>& argv, int out, int err) {
     std::vector<char*> words;
     for (const auto& word : argv) {
         words.push_back(const_cast<char*>(word.c_str()));  // posix_spawn takes char*, changes nothing
@@ -32,7 +33,7 @@ pid_t spawn(const std::vector<std::string>& argv, int out) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     pid_t pid = -1;
     errno = ::posix_spawnp(&pid, words[0], &actions, nullptr, words.data(), environ);
@@ -40,28 +41,13 @@ pid_t spawn(const std::vector<std::string>& argv, int out) {
     return errno == 0 ? pid : -1;
 }
 
-/// Reads until the end or `deadline`; false when time or room ran out.
-bool drain(int fd, Clock::time_point deadline, std::string& text) {
-    std::array<char, 4096> block{};
-    for (;;) {
-        const auto left =
-            std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-        pollfd ready{fd, POLLIN, 0};
-        if (left <= 0 || ::poll(&ready, 1, static_cast<int>(left)) == 0) {
-            return false;
-        }
-        const auto got = ::read(fd, block.data(), block.size());
-        if (got == 0) {
-            return true;
-        }
-        if (got < 0 && errno != EINTR) {
-            return false;
-        }
-        text.append(block.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
-        if (text.size() > most_output) {
-            return false;
-        }
-    }
+/// The first line of `file`, as the end of a message.
+std::string complaint(int file) {
+    std::string text(200, '\0');
+    const auto got = ::pread(file, text.data(), text.size(), 0);
+    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    const auto line = printable(trim(text.substr(0, text.find('\n'))));
+    return line.empty() ? line : ": " + line;
 }
 
 }  // namespace
@@ -73,27 +59,28 @@ Result<std::string> output_of(const std::vector<std::string>& argv,
         return fail(Errc::unavailable, fmt::format("no pipe: {}", std::strerror(errno)));
     }
     const UniqueFd in{ends[0]};
-    pid_t pid = -1;
-    {
-        const UniqueFd out{ends[1]};
-        pid = spawn(argv, out.get());
-    }
+    UniqueFd out{ends[1]};
+    const UniqueFd err{::memfd_create("stderr", MFD_CLOEXEC)};
+    const pid_t pid = err ? spawn(argv, out.get(), err.get()) : -1;
+    const int error = errno;
+    out = UniqueFd{};  // else the pipe would never end
     if (pid < 0) {
-        return fail(errno == ENOENT ? Errc::not_found : Errc::unavailable,
-                    fmt::format("cannot run \"{}\": {}", argv[0], std::strerror(errno)));
+        return fail(error == ENOENT ? Errc::not_found : Errc::unavailable,
+                    fmt::format("cannot run \"{}\": {}", argv[0], std::strerror(error)));
     }
-    std::string text;
-    const bool whole = drain(in.get(), Clock::now() + limit, text);
-    if (!whole) {
+    auto text = read_to_end(in.get(), std::chrono::steady_clock::now() + limit, most_output);
+    if (!text) {
         ::kill(pid, SIGKILL);
     }
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
-    if (!whole || status != 0) {
+    if (!text) {
+        return fail(text.error().code, fmt::format("\"{}\": {}", argv[0], text.error().message));
+    }
+    if (status != 0) {
         return fail(Errc::unavailable,
-                    fmt::format("\"{}\" {}", argv[0],
-                                whole ? "ended with an error" : "did not end in time"));
+                    fmt::format("\"{}\" ended with an error{}", argv[0], complaint(err.get())));
     }
     return text;
 }

@@ -9,9 +9,9 @@
 
 namespace railhead::cli {
 
-/// The standard output of `argv` (no shell; standard error is dropped), at most 16 MiB of it.
-/// Fails with `not_found` when the program is not there, `unavailable` when it ends with an error
-/// or not within `limit`; it is then killed.
+/// The standard output of `argv` (no shell), at most 16 MiB of it.  Fails with `not_found` when the
+/// program is not there, `unavailable` when it ends with an error (the message has the start of
+/// what it complained of) or not within `limit`, `bad_input` when it prints more; it is then killed.
 [[nodiscard]] Result<std::string> output_of(const std::vector<std::string>& argv,
                                             std::chrono::milliseconds limit);
 

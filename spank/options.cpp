@@ -42,18 +42,22 @@ struct Row {
     const char* name;
     const char* values;
     const char* help;
+    const char* takes;  ///< for the message
     bool (*accepts)(std::string_view);
 };
 
 constexpr std::array<Row, variables.size()> table{{
-    {"railhead", "on|off", "[railhead] off: leave this job as stock Slurm would", &is_switch},
-    {"rail", "auto|off", "[railhead] choose the NICs of each GPU", &is_switch},
-    {"gpu-affinity", "auto|off", "[railhead] bind tasks to the CPUs near their GPUs", &is_switch},
-    {"mp-group", "N", "[railhead] nodes that hold one model-parallel group", &is_group},
+    {"railhead", "on|off", "[railhead] off: leave this job as stock Slurm would", "on|off",
+     &is_switch},
+    {"rail", "auto|off", "[railhead] choose the NICs of each GPU", "auto|off", &is_switch},
+    {"gpu-affinity", "auto|off", "[railhead] bind tasks to the CPUs near their GPUs", "auto|off",
+     &is_switch},
+    {"mp-group", "N", "[railhead] nodes that hold one model-parallel group",
+     "a whole number from 1", &is_group},
 }};
 
 std::string refusal(std::size_t option, std::string_view name, std::string_view value) {
-    return fmt::format("{}={}: takes {}", name, printable(value), table.at(option).values);
+    return fmt::format("{}={}: takes {}", name, printable(value), table.at(option).takes);
 }
 
 /// Slurm's callback: `option` is the row.  A negative answer makes the command refuse the option.
@@ -85,12 +89,12 @@ static int railhead_take_option(int option, const char* value, int remote) {
 
 void register_options(spank_t handle) {
     for (std::size_t row = 0; row < table.size(); ++row) {
-        const auto& [name, values, help, accepts] = table.at(row);
-        spank_option option{const_cast<char*>(name), const_cast<char*>(values),
-                            const_cast<char*>(help), 1,
-                            static_cast<int>(row),   &railhead_take_option};
+        const auto& entry = table.at(row);
+        spank_option option{const_cast<char*>(entry.name), const_cast<char*>(entry.values),
+                            const_cast<char*>(entry.help), 1,
+                            static_cast<int>(row),         &railhead_take_option};
         if (spank_option_register(handle, &option) != ESPANK_SUCCESS) {
-            slurm_error("railhead: cannot register --%s", name);
+            slurm_error("railhead: cannot register --%s", entry.name);
         }
     }
 }

@@ -47,6 +47,14 @@ struct Partition {
     bool lln = false;
 };
 
+/// Cores= of a line of gres.conf that lists GPUs.
+struct GpuCores {
+    std::vector<std::uint32_t> nodes;  ///< indices into Cluster::nodes
+    std::string cores;                 ///< as written: "0-31"
+    std::string auto_detect;           ///< the AutoDetect= in force beside it; "" for none and off
+    Position where;
+};
+
 /// What the controller was told, as far as a review depends on it.
 struct Cluster {
     std::string name;
@@ -64,7 +72,9 @@ struct Cluster {
     std::string preempt_mode;
     std::string launch_parameters, proctrack, task_plugin;
     bool enforce_part_limits = false;   ///< EnforcePartLimits other than NO
+    std::string kill_on_bad_exit;       ///< KillOnBadExit, as written
     std::string gres_auto_detect;       ///< AutoDetect= of gres.conf
+    std::vector<GpuCores> gpu_cores;    ///< gres.conf's Cores= of GPUs, in the order of the file
     std::vector<Error> warnings;        ///< what was skipped: an unreadable Include, an unknown node in a partition
     /// Index of the node of that name, by binary search over a sorted index.
     [[nodiscard]] std::optional<std::uint32_t> find_node(std::string_view wanted) const;

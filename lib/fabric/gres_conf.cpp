@@ -54,6 +54,7 @@ Result<GresLine> read_line(const std::vector<ConfItem>& items) {
     line.type = find_value(items, "Type");
     const auto cores = find_value(items, "Cores");
     line.cores = cores.empty() ? find_value(items, "CPUs") : cores;
+    line.auto_detect = find_value(items, "AutoDetect");
     auto nodes = job::expand_hostlist(find_value(items, "NodeName"));
     if (!nodes) {
         return propagate(nodes);
@@ -157,9 +158,31 @@ std::string disagreement(const NodeFacts& node, const Listed& listed) {
     return {};
 }
 
+/// The Cores= of a line and the nodes that it is for: without NodeName=, those that have GPUs.
+GpuCores cores_of(const GresLine& line, const GresConf& conf, const Cluster& cluster) {
+    const auto& detect = line.auto_detect.empty() ? conf.auto_detect : line.auto_detect;
+    GpuCores cores{{}, line.cores, equals_ignoring_case(detect, "off") ? "" : detect, line.where};
+    for (std::uint32_t i = 0; i < cluster.nodes.size() && line.nodes.empty(); ++i) {
+        if (!cluster.nodes[i].gpus.empty()) {
+            cores.nodes.push_back(i);
+        }
+    }
+    for (const auto& name : line.nodes) {
+        if (const auto index = cluster.find_node(name)) {
+            cores.nodes.push_back(*index);
+        }
+    }
+    return cores;
+}
+
 }  // namespace
 
 void apply(const GresConf& conf, Cluster& cluster) {
+    for (const auto& line : conf.lines) {
+        if (!line.cores.empty()) {
+            cluster.gpu_cores.push_back(cores_of(line, conf, cluster));
+        }
+    }
     const auto listed = list_by_node(conf, cluster);
     std::map<std::string, std::vector<std::string>> complaints;
     for (std::size_t i = 0; i < listed.size(); ++i) {

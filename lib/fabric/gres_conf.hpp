@@ -21,6 +21,7 @@ struct GresLine {
     /// Count=, else the devices of File=, else 1; 0 when the line leaves it to AutoDetect.
     std::uint64_t count = 0;
     std::string cores;  ///< Cores= or CPUs=, as written
+    std::string auto_detect;  ///< AutoDetect= of the line itself
     Position where;
 };
 
@@ -35,7 +36,8 @@ void add_gres_line(const ConfReader& reader, const std::vector<ConfItem>& items,
 
 struct Cluster;
 
-/// Types the GPUs that slurm.conf leaves untyped, and warns where the two files disagree.
+/// Types the GPUs that slurm.conf leaves untyped, keeps their Cores=, and warns where the two files
+/// disagree.
 void apply(const GresConf& conf, Cluster& cluster);
 
 }  // namespace railhead::fabric

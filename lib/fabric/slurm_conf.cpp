@@ -33,6 +33,7 @@ constexpr std::pair<std::string_view, std::string Cluster::*> texts[] = {
     {"LaunchParameters", &Cluster::launch_parameters},
     {"ProctrackType", &Cluster::proctrack},
     {"TaskPlugin", &Cluster::task_plugin},
+    {"KillOnBadExit", &Cluster::kill_on_bad_exit},
 };
 
 class Reader {

@@ -163,12 +163,26 @@ bool set_bind(Draft& draft, std::string_view value) {
     return true;
 }
 
-bool set_railhead(Draft& draft, std::string_view value) {
+bool is_off(std::string_view value) {
     constexpr std::array off{"off", "0", "no", "false"};
-    constexpr std::array on{"on", "auto", "1", "yes", "true", ""};
-    const auto same = [value](std::string_view word) { return equals_ignoring_case(value, word); };
-    draft.request.off = std::ranges::any_of(off, same);
-    return draft.request.off || std::ranges::any_of(on, same);
+    return std::ranges::any_of(
+        off, [value](std::string_view word) { return equals_ignoring_case(value, word); });
+}
+
+bool is_on(std::string_view value) {
+    constexpr std::array on{"on", "auto", "1", "yes", "true"};
+    return std::ranges::any_of(
+        on, [value](std::string_view word) { return equals_ignoring_case(value, word); });
+}
+
+bool set_railhead(Draft& draft, std::string_view value) {
+    draft.request.off = is_off(value);
+    return draft.request.off || is_on(value) || value.empty();
+}
+
+/// A switch of the launch, which no review depends on: a bad value is refused all the same.
+bool check_switch(Draft& /*draft*/, std::string_view value) {
+    return is_off(value) || is_on(value);
 }
 
 struct Setter {
@@ -193,6 +207,7 @@ constexpr Setter setters[] = {
     {"exclude", &set_text<&JobRequest::exclude>, anything},
     {"exclusive", &set_exclusive, "user, mcs, topo or nothing"},
     {"extra-node-info", &set_node_info, "sockets[:cores[:threads]]"},
+    {"gpu-affinity", &check_switch, "auto or off"},
     {"gpu-bind", &set_bind<true>, anything},
     {"gpus", &set_draft_text<&Draft::gpus>, anything},
     {"gpus-per-node", &set_draft_text<&Draft::gpus_per_node>, anything},
@@ -204,7 +219,7 @@ constexpr Setter setters[] = {
     {"mem-per-cpu", &set_memory<&JobRequest::mem_per_cpu_mb>, a_size},
     {"mem-per-gpu", &set_memory<&JobRequest::mem_per_gpu_mb>, a_size},
     {"mincpus", &set_count<&JobRequest::min_cpus_per_node>, a_count},
-    {"mp-group", &set_count<&JobRequest::model_parallel_group>, a_count},
+    {"mp-group", &set_count<&JobRequest::model_parallel_group>, "a whole number from 1"},
     {"nodefile", &set_text<&JobRequest::node_list>, anything},
     {"nodelist", &set_text<&JobRequest::node_list>, anything},
     {"nodes", &set_nodes, "a number or a range like 2-4"},
@@ -219,6 +234,7 @@ constexpr Setter setters[] = {
     {"partition", &set_text<&JobRequest::partition>, anything},
     {"prefer", &set_text<&JobRequest::prefer>, anything},
     {"qos", &set_text<&JobRequest::qos>, anything},
+    {"rail", &check_switch, "auto or off"},
     {"railhead", &set_railhead, "on or off"},
     {"req-switch", &set_count<&JobRequest::switches>, a_count},
     {"reservation", &set_text<&JobRequest::reservation>, anything},

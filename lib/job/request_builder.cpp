@@ -60,6 +60,7 @@ class Finish {
     void warn(std::string_view option, std::string message) {
         warnings_.push_back({Errc::bad_input, std::move(message), last_place(options_, option)});
     }
+    void check_node_count();
     void set_hint();
     void set_gpus();
     void read_tres_per_task();
@@ -74,6 +75,14 @@ class Finish {
     std::deque<std::string>& storage_;
     std::vector<Error>& warnings_;
 };
+
+void Finish::check_node_count() {
+    const auto nodes = std::ranges::find(options_, "nodes", &ScriptOption::name);
+    if (nodes != options_.end() && nodes->value.find_first_of(",:") != std::string::npos) {
+        warn("nodes", fmt::format("--nodes={}: sbatch 22.05 takes a number or a range, no list",
+                                  printable(nodes->value.substr(0, 60))));
+    }
+}
 
 void Finish::set_hint() {
     for (const auto word : split(draft_.hint, ',')) {
@@ -217,6 +226,7 @@ Result<> Finish::check_gpus() {
 }
 
 Result<> Finish::run() {
+    check_node_count();
     set_hint();
     set_gpus();
     if (auto counted = count_node_list(); !counted) {

@@ -239,6 +239,8 @@ constexpr SbatchVariable variables[] = {
     {"SBATCH_INPUT", "input"},
     {"SBATCH_OUTPUT", "output"},
     {"RAILHEAD", "railhead"},
+    {"RAILHEAD_RAIL", "rail"},
+    {"RAILHEAD_GPU_AFFINITY", "gpu-affinity"},
     {"RAILHEAD_MP_GROUP", "mp-group"},
 };
 

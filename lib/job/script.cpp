@@ -71,7 +71,8 @@ Result<> apply_environment(const Environment& environment, Options& options) {
     for (const auto& variable : sbatch_variables()) {
         const auto set = environment.find(std::string{variable.variable});
         const bool is_ours = variable.variable.starts_with("RAILHEAD");
-        if (set == environment.end() || (is_ours && find(options, variable.option) != nullptr)) {
+        if (set == environment.end() ||
+            (is_ours && (set->second.empty() || find(options, variable.option) != nullptr))) {
             continue;
         }
         if (auto done = apply_variable(variable, set->second, options); !done) {

@@ -46,7 +46,7 @@ struct Script {
 
 /// Reads `text` (a whole script) named `file` for messages, with `arguments` as typed after
 /// "sbatch", the script's name left out, and `environment` (SBATCH_*, SLURM_HINT, RAILHEAD and
-/// RAILHEAD_MP_GROUP matter).
+/// RAILHEAD_* matter).
 ///
 /// Components come from "#SBATCH hetjob" lines and from ":" among the arguments.  An unknown option
 /// is a warning with its place: it may be a SPANK plugin's.  #PBS and #BSUB lines are not read,

@@ -1,7 +1,6 @@
 #include "node/probe.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/file.hpp"
+#include "base/pipe.hpp"
 #include "base/text.hpp"
 #include "node/from_hwloc.hpp"
 #include "node/sysfs.hpp"
@@ -98,30 +98,6 @@ tl::unexpected<Error> fail_errno(const char* what) {
                 fmt::format("{}: {}", what, std::generic_category().message(errno)));
 }
 
-/// Reads until the end of the pipe; nothing when `deadline` comes first.
-std::optional<std::string> read_until(int fd, Clock::time_point deadline) {
-    std::string text;
-    std::array<char, 16384> block{};
-    for (;;) {
-        const auto left =
-            std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-        pollfd wait{fd, POLLIN, 0};
-        const int ready = left > 0 ? ::poll(&wait, 1, static_cast<int>(left)) : 0;
-        if (ready == 0) {
-            return std::nullopt;
-        }
-        const auto got = ready > 0 ? ::read(fd, block.data(), block.size()) : -1;
-        if (got == 0) {
-            return text;
-        }
-        if (got > 0) {
-            text.append(block.data(), static_cast<std::size_t>(got));
-        } else if (errno != EINTR) {
-            return text;
-        }
-    }
-}
-
 /// Waits for a child that has ended or was killed.  One that is stuck in the kernel cannot be
 /// killed, so it is left to whoever waits next rather than waited for.
 void reap(pid_t child) {
@@ -165,7 +141,7 @@ Result<Node> probe(const ProbeOptions& options) {
     }
     out = UniqueFd{};  // else the pipe would never end
 
-    const auto text = read_until(in.get(), Clock::now() + options.limit);
+    const auto text = read_to_end(in.get(), Clock::now() + options.limit);
     if (!text) {
         ::kill(child, SIGKILL);
     }

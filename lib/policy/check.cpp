@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "policy/check_settings.hpp"
 #include "policy/price.hpp"
 
 namespace railhead::policy {
@@ -72,13 +73,20 @@ class Checker {
                         count_of(cluster.nodes.size(), "node"),
                         count_of(cluster.partitions.size(), "partition")));
         const auto plugins = split(cluster.job_submit_plugins, ',');
-        const bool loads = std::ranges::any_of(plugins, [](const auto plugin) {
+        const auto named = std::ranges::count_if(plugins, [](const auto plugin) {
             return trim(plugin) == "railhead" || trim(plugin) == "job_submit/railhead";
         });
-        if (!loads) {
+        if (named == 0) {
             say("slurm.conf", Level::warning,
                 "JobSubmitPlugins does not name railhead: no submission is reviewed");
+        } else if (named > 1) {
+            say("slurm.conf", Level::warning,
+                fmt::format("JobSubmitPlugins={} names railhead {} times, and every job is reviewed "
+                            "as often: name it once, the last one",
+                            cluster.job_submit_plugins, named));
         }
+        const auto settings = check_settings(cluster);
+        findings_.insert(findings_.end(), settings.begin(), settings.end());
     }
 
     void check_switch_wait() {

@@ -10,7 +10,12 @@
 
 namespace railhead::policy {
 
-enum class Level : std::uint8_t { fine, warning, error };
+enum class Level : std::uint8_t {
+    fine,
+    advice,  ///< nothing is wrong, but training jobs would gain
+    warning,
+    error
+};
 
 struct Finding {
     std::string subject;  ///< "policy", "topology", "plugin"
@@ -18,7 +23,7 @@ struct Finding {
     std::string text;
 };
 
-/// Policy, slurm.conf and topology, each for itself and against each other.  `slurm`: the version
+/// Policy, slurm.conf, gres.conf and topology, each for itself and against each other.  `slurm`: the version
 /// that is installed, as SLURM_VERSION_NUMBER has it (0x1a0505 is 26.05.5); unset when unknown.
 [[nodiscard]] std::vector<Finding> check_site(const Loaded& loaded,
                                               std::optional<std::uint32_t> slurm = std::nullopt);

@@ -56,18 +56,28 @@ class Loader {
 
     void load() {
         auto policy = read_policy();
-        if (!policy) {
-            return;
+        if (policy) {
+            load_site(std::move(*policy));
         }
-        auto cluster = read_cluster(*policy);
-        auto fabrics = read_fabrics(*policy, cluster);
-        const auto lemons = read_lemons(*policy);
-        auto site = compile(std::move(*policy), std::move(cluster), std::move(fabrics), lemons);
+    }
+
+    void load_cluster() {
+        auto policy = read_policy();
+        to_.warnings.insert(to_.warnings.end(), to_.errors.begin(), to_.errors.end());
+        to_.errors.clear();
+        load_site(std::move(policy).value_or(Policy{}));
+    }
+
+   private:
+    void load_site(Policy policy) {
+        auto cluster = read_cluster(policy);
+        auto fabrics = read_fabrics(policy, cluster);
+        const auto lemons = read_lemons(policy);
+        auto site = compile(std::move(policy), std::move(cluster), std::move(fabrics), lemons);
         to_.warnings.insert(to_.warnings.end(), site.warnings.begin(), site.warnings.end());
         to_.site = std::make_shared<const Site>(std::move(site));
     }
 
-   private:
     Result<std::string> read(const std::string& path, bool trusted) {
         to_.sources.emplace_back(path, stamp_of(path));
         return trusted && owner_ ? read_trusted_file(path, *owner_) : read_file(path);
@@ -228,6 +238,12 @@ bool Loaded::is_stale() const {
 Loaded load(const Places& places, std::optional<uid_t> owner) {
     Loaded loaded;
     Loader{places, owner, loaded}.load();
+    return loaded;
+}
+
+Loaded load_cluster(const Places& places) {
+    Loaded loaded;
+    Loader{places, std::nullopt, loaded}.load_cluster();
     return loaded;
 }
 

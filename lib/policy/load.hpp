@@ -50,4 +50,9 @@ struct Loaded {
 /// its owner alone; without, any readable file will do (a login node, a test).
 [[nodiscard]] Loaded load(const Places& places, std::optional<uid_t> owner);
 
+/// As load() without an owner, for those who ask about the cluster and its fabric alone: there is
+/// always a site.  Where the policy is absent or broken, an empty one takes its place, and `errors`
+/// become warnings.
+[[nodiscard]] Loaded load_cluster(const Places& places);
+
 }  // namespace railhead::policy

@@ -146,7 +146,10 @@ Review review_update(const job::JobRequest& request, const Site& site) {
             return out;
         }
         const auto span = partition.spans.front().least(*request.min_nodes);
-        if (span == 0 || (least && *least != span)) {
+        if (span == 0) {
+            continue;  // too small for so many nodes: the job is not there
+        }
+        if (least && *least != span) {
             return out;
         }
         least = span;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string_view>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -12,60 +14,68 @@ namespace railhead::rails {
 
 namespace {
 
-using Setter = bool (*)(PluginArguments&, std::string_view);
-
-/// Sets `target` when the value is one of two words.
-bool choose(bool& target, std::string_view value, std::string_view yes, std::string_view no) {
-    target = value == yes;
-    return value == yes || value == no;
-}
-
-bool set_file(std::string& target, std::string_view value) {
-    target = value;
-    return value.starts_with('/');
-}
-
-bool set_names(std::vector<std::string>& target, std::string_view value) {
-    for (const auto name : split(value, ',')) {
-        if (name.empty()) {
-            return false;
-        }
-        target.emplace_back(name);
-    }
-    return true;
-}
+/// A member that is true or false, and the words for it.
+struct Choice {
+    bool PluginArguments::*member;
+    std::string_view yes, no;
+};
+using File = std::string PluginArguments::*;
+using Names = std::vector<std::string> PluginArguments::*;
 
 struct Key {
     std::string_view name;
-    std::string_view values;  ///< for the message
-    Setter set;
+    std::variant<Choice, File, Names> target;
 };
 
+constexpr Choice on_off(bool PluginArguments::*member) {
+    return {member, "auto", "off"};
+}
+constexpr Choice true_false(bool PluginArguments::*member) {
+    return {member, "true", "false"};
+}
+
 constexpr std::array keys{
-    Key{"topology", "a file's absolute path",
-        [](PluginArguments& a, std::string_view v) { return set_file(a.topology, v); }},
-    Key{"nics", "RDMA devices: mlx5_0,mlx5_1",
-        [](PluginArguments& a, std::string_view v) { return set_names(a.nics, v); }},
-    Key{"nccl_conf", "a file's absolute path",
-        [](PluginArguments& a, std::string_view v) { return set_file(a.nccl_conf, v); }},
-    Key{"rail", "auto or off",
-        [](PluginArguments& a, std::string_view v) { return choose(a.rail, v, "auto", "off"); }},
-    Key{"gpu_affinity", "auto or off",
-        [](PluginArguments& a, std::string_view v) {
-            return choose(a.gpu_affinity, v, "auto", "off");
-        }},
-    Key{"user_off", "true or false",
-        [](PluginArguments& a, std::string_view v) {
-            return choose(a.user_off, v, "true", "false");
-        }},
-    Key{"strict", "true or false",
-        [](PluginArguments& a, std::string_view v) {
-            return choose(a.strict, v, "true", "false");
-        }},
-    Key{"verbose", "true or false",
-        [](PluginArguments& a, std::string_view v) {
-            return choose(a.verbose, v, "true", "false");
-        }},
+    Key{"topology", &PluginArguments::topology},
+    Key{"nics", &PluginArguments::nics},
+    Key{"nccl_conf", &PluginArguments::nccl_conf},
+    Key{"rail", on_off(&PluginArguments::rail)},
+    Key{"gpu_affinity", on_off(&PluginArguments::gpu_affinity)},
+    Key{"user_off", true_false(&PluginArguments::user_off)},
+    Key{"strict", true_false(&PluginArguments::strict)},
+    Key{"verbose", true_false(&PluginArguments::verbose)},
+};
+
+/// Sets the member of a key; false when the value is not one of it.
+struct Assign {
+    PluginArguments& to;
+    std::string_view value;
+
+    bool operator()(const Choice& choice) const {
+        to.*choice.member = value == choice.yes;
+        return value == choice.yes || value == choice.no;
+    }
+    bool operator()(File member) const {
+        to.*member = value;
+        return value.starts_with('/');
+    }
+    bool operator()(Names member) const {
+        for (const auto name : split(value, ',')) {
+            if (name.empty()) {
+                return false;
+            }
+            (to.*member).emplace_back(name);
+        }
+        return true;
+    }
+};
+
+/// What a key takes, for the message.
+struct Values {
+    std::string operator()(const Choice& choice) const {
+        return fmt::format("{} or {}", choice.yes, choice.no);
+    }
+    std::string operator()(File /*member*/) const { return "a file's absolute path"; }
+    std::string operator()(Names /*member*/) const { return "RDMA devices: mlx5_0,mlx5_1"; }
 };
 
 std::string unknown_key(std::string_view argument, std::string_view name) {
@@ -104,10 +114,10 @@ Result<PluginArguments> parse_plugin_arguments(const std::vector<std::string>& a
         const auto value = bare && name == "verbose" ? "true"
                            : bare                    ? std::string_view{}
                                                      : argument.substr(equals + 1);
-        if (!key->set(result, value)) {
+        if (!std::visit(Assign{result, value}, key->target)) {
             return fail(Errc::bad_input,
                         fmt::format("bad value in plugstack argument '{}': {} takes {}",
-                                    printable(argument), name, key->values));
+                                    printable(argument), name, std::visit(Values{}, key->target)));
         }
     }
     return result;

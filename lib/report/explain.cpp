@@ -1,5 +1,6 @@
 #include "report/explain.hpp"
 
+#include <cstddef>
 #include <utility>
 
 #include <fmt/format.h>
@@ -248,6 +249,25 @@ std::string component_text(const Explained& component) {
 
 }  // namespace
 
+std::vector<Explained> ReviewedScript::components() const {
+    std::vector<Explained> list;
+    for (std::size_t i = 0; i < reviews.size(); ++i) {
+        list.push_back({script.components[i].request, reviews[i]});
+    }
+    return list;
+}
+
+ReviewedScript review_script(job::Script script, const policy::Site& site,
+                             std::int64_t submitted_s) {
+    ReviewedScript out{std::move(script), {}};
+    out.reviews.reserve(out.script.components.size());
+    for (auto& component : out.script.components) {
+        component.request.submitted_s = submitted_s;
+        out.reviews.push_back(policy::review(component.request, site));
+    }
+    return out;
+}
+
 std::string asked_text(const job::JobRequest& request) {
     std::string out;
     option(out, "-p ", request.partition);
@@ -310,8 +330,7 @@ std::string explain_text(const std::string& script, std::span<const Explained> c
     return out;
 }
 
-std::string explain_json(const std::string& script, std::span<const Explained> components,
-                         const policy::Site& /*site*/) {
+std::string explain_json(const std::string& script, std::span<const Explained> components) {
     json list = json::array();
     for (const auto& component : components) {
         list.push_back(component_json(component));

@@ -6,7 +6,7 @@
 #include <random>
 #include <sstream>
 
-#include "command.hpp"
+#include "run_cli.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/temp_dir.hpp"
@@ -15,31 +15,7 @@ namespace {
 
 using namespace railhead;
 
-struct Output {
-    int status = 0;
-    std::string out, err;
-};
-
-Output railhead_run(const std::vector<std::string>& arguments) {
-    std::ostringstream out;
-    std::ostringstream err;
-    cli::Console console{out, err};
-    const int status = cli::run(arguments, console);
-    return {status, out.str(), err.str()};
-}
-
-std::string data(const std::string& name) {
-    return RAILHEAD_TEST_DATA "/" + name;
-}
-
-/// Paths of the checkout come out as DATA, so that golden files are the same everywhere.
-std::string scrubbed(std::string text) {
-    const std::string folder = RAILHEAD_TEST_DATA;
-    for (auto at = text.find(folder); at != std::string::npos; at = text.find(folder, at)) {
-        text.replace(at, folder.size(), "DATA");
-    }
-    return text;
-}
+using namespace railhead::test;
 
 std::vector<std::string> explain(const std::string& script, std::vector<std::string> more = {}) {
     std::vector<std::string> arguments{"explain",      "--policy",
@@ -84,7 +60,7 @@ TEST_CASE("explain tells what becomes of a script, and why", "[cli][golden]") {
 }
 
 TEST_CASE("an error names file, line and column, and leaves status 2", "[cli][errors]") {
-    const auto broken = data("policies/bad/misspelt-key.toml");
+    const auto broken = data("policies-broken/misspelt-key.toml");
     const auto conf = data("sites/two-leaves/slurm.conf");
     const auto script = data("sites/scripts/pretrain.sbatch");
     struct Case {
@@ -124,7 +100,10 @@ TEST_CASE("a job that has nowhere to run is a finding", "[cli]") {
 }
 
 TEST_CASE("every broken policy is refused with a place, and none crashes", "[cli][errors]") {
-    for (const auto& entry : std::filesystem::directory_iterator{data("policies/bad")}) {
+    for (const auto& entry : std::filesystem::directory_iterator{data("policies-broken")}) {
+        if (entry.path().extension() != ".toml") {
+            continue;
+        }
         CAPTURE(entry.path().filename().string());
         const auto output =
             railhead_run({"explain", "--policy", entry.path().string(), "--slurm-conf",
@@ -229,6 +208,20 @@ TEST_CASE("check finds what is wrong with a site", "[cli]") {
         folder.write("slurm.conf", text);
         CHECK_THAT(check().out, ContainsSubstring("JobSubmitPlugins does not name railhead"));
     }
+    SECTION("the controller loads the plugin twice") {
+        std::ifstream in{folder.path("slurm.conf")};
+        std::string text{std::istreambuf_iterator<char>{in}, {}};
+        folder.write("slurm.conf", text + "JobSubmitPlugins=railhead,lua,job_submit/railhead\n");
+        CHECK_THAT(check().out, ContainsSubstring("names railhead 2 times"));
+    }
+    SECTION("advice is no fault") {
+        std::ifstream in{folder.path("slurm.conf")};
+        std::string text{std::istreambuf_iterator<char>{in}, {}};
+        folder.write("slurm.conf", text + "TaskPlugin=task/affinity\nKillOnBadExit=0\n");
+        const auto output = check();
+        CHECK_THAT(output.out, ContainsSubstring("\"level\": \"advice\""));
+        CHECK_THAT(output.out, ContainsSubstring("KillOnBadExit=1"));
+    }
     SECTION("as JSON") {
         CHECK_THAT(check().out, ContainsSubstring("\"schema\": \"railhead.check/1\""));
     }
@@ -247,6 +240,21 @@ TEST_CASE("check finds what is wrong with a site", "[cli]") {
         CHECK_THAT(output.out, ContainsSubstring("topolgy"));
         CHECK_THAT(output.out, ContainsSubstring("fits Slurm"));
         CHECK_THAT(output.out, ContainsSubstring("job_submit_railhead.so is not in PluginDir"));
+    }
+    SECTION("a strict plugin that Slurm does not listen to, and one that is not there") {
+        std::filesystem::copy_file(RAILHEAD_TEST_PLUGINS "/job_submit_railhead.so",
+                                   folder.path("select_cons_tres.so"));
+        const auto plugstack =
+            folder.write("plugstack.conf", "optional spank_railhead.so strict=true\n");
+        auto output = check({"--plugstack", plugstack});
+        CHECK(output.status == 1);
+        CHECK_THAT(output.out, ContainsSubstring("strict=true has no effect on an \\\"optional\\\" line"));
+        CHECK_THAT(output.out, ContainsSubstring("/spank_railhead.so\\\": No such file or directory"));
+
+        folder.write("plugstack.conf", "required spank_railhead.so strict=true\n");
+        output = check({"--plugstack", plugstack});
+        CHECK(output.out.find("strict") == std::string::npos);
+        CHECK(output.out.find("write \\\"optional\\\"") == std::string::npos);
     }
 #endif
 }

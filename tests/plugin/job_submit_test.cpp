@@ -294,6 +294,25 @@ TEST_CASE("a job says off by option or by variable, wherever it was submitted", 
     CHECK(job.desc.min_nodes == NO_VAL);
 }
 
+TEST_CASE("an empty list is none, and stays as it is", "[plugin]") {
+    // sbatch --nodelist= and its like: "Requested node configuration is not available" elsewhere.
+    const Host host{enforce};
+    Job job;
+    job.gpus("gres:gpu:h100:16");
+    std::string empty;
+    for (auto* list : {&job.desc.req_nodes, &job.desc.exc_nodes, &job.desc.features,
+                       &job.desc.reservation, &job.desc.partition}) {
+        *list = empty.data();
+    }
+
+    REQUIRE(job.submit(host) == SLURM_SUCCESS);
+
+    CHECK(job.desc.min_nodes == 2);
+    CHECK(job.desc.req_switch == 1);
+    CHECK(job.desc.req_nodes == empty.data());
+    CHECK(job.desc.exc_nodes == empty.data());
+}
+
 TEST_CASE("garbage in every string of a job is survived", "[plugin]") {
     const Host host{enforce};
     const auto garbage = GENERATE(

@@ -290,6 +290,7 @@ TEST_CASE("an option takes its values and refuses others by name", "[plugin]") {
     CHECK(take(0, "of") == -1);
     CHECK(job.has_logged("error: railhead: --railhead=of: takes on|off"));
     CHECK(take(3, "0") == -1);
+    CHECK(job.has_logged("error: railhead: --mp-group=0: takes a whole number from 1"));
     CHECK(take(3, "many") == -1);
     CHECK(take(1, nullptr) == -1);
 }

@@ -66,3 +66,16 @@ def test_a_misspelt_plugstack_argument_is_told(cluster, tmp_path):
     assert status == 1
     assert any("topolgy" in text for text in texts(findings, "error"))
     assert any('write "optional"' in text for text in texts(findings, "warning"))
+
+
+def test_a_node_that_was_drained_by_its_configuration_is_told_with_the_remedy(make_rig):
+    rig = make_rig(2, leaves=2)
+    reason = "gres/gpu GRES autodetected core affinity 0-15 on node n01 doesn't match socket boundaries. (Socket 0 is cores 0-31)"
+    rig.run(["scontrol", "update", "NodeName=n01", "State=DRAIN", f"Reason={reason}"], user="root")
+    rig.run(["scontrol", "update", "NodeName=n02", "State=DRAIN", "Reason=maintenance"], user="root")
+
+    status, findings = check(rig)
+
+    assert status == 1
+    (text,) = texts(findings, "warning")
+    assert text.startswith("n01 is drained: gres/gpu GRES autodetected core affinity") and "numa_node_as_socket" in text

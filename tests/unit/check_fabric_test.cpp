@@ -32,7 +32,7 @@ std::string said(const std::string& topology, std::optional<std::uint32_t> slurm
     const auto site = policy::compile(*policy::parse_policy("", "p"), cluster, {fabric});
     std::string text;
     for (const auto& finding : policy::check_fabrics(site, path, slurm)) {
-        constexpr std::string_view levels[] = {"fine", "warning", "error"};
+        constexpr std::string_view levels[] = {"fine", "advice", "warning", "error"};
         text += fmt::format("{} {}: {}\n", levels[static_cast<std::size_t>(finding.level)],
                             finding.subject, finding.text);
     }

@@ -240,3 +240,18 @@ TEST_CASE("an update of the node count renews the switch count", "[review]") {
     other.time_limit_min = 60;
     CHECK_FALSE(policy::review_update(other, site).changes.any());
 }
+
+TEST_CASE("a partition that is too small has no say in an update", "[review]") {
+    auto cluster = test::make_cluster({});
+    cluster.partitions.push_back(cluster.partitions[0]);
+    cluster.partitions[1].name = "small";
+    cluster.partitions[1].is_default = false;
+    cluster.partitions[1].nodes = {0, 1, 2, 3};
+    std::vector<fabric::Fabric> fabrics{test::make_fabric({})};
+    const auto site = policy::compile(policy::parse_policy(enforce, "railhead.toml").value(),
+                                      std::move(cluster), std::move(fabrics));
+    JobRequest update;
+    update.min_nodes = 6;
+
+    CHECK(policy::review_update(update, site).changes.switches == 2U);
+}

@@ -153,6 +153,11 @@ TEST_CASE("what sbatch refuses is an error with its place", "[script][errors]") 
          first + "#SBATCH --railhead=perhaps\n",
          {},
          "--railhead=perhaps: takes on or off"},
+        {"no switch for the rails", first + "#SBATCH --rail=on,off\n", {},
+         "job.sbatch:2:9: --rail=on,off: takes auto or off"},
+        {"no switch for the CPUs", first, {"--gpu-affinity="}, "--gpu-affinity=: takes auto or off"},
+        {"a group of no node", first + "#SBATCH --mp-group=0\n", {},
+         "job.sbatch:2:9: --mp-group=0: takes a whole number from 1"},
     }));
     CAPTURE(c.why);
 
@@ -169,6 +174,19 @@ TEST_CASE("a bad variable is an error that names it", "[script][errors]") {
     REQUIRE_FALSE(script);
     CHECK_THAT(to_string(script.error()),
                ContainsSubstring("SBATCH_TIMELIMIT in the environment: --time=soon"));
+}
+
+TEST_CASE("a bad variable of Railhead is refused as the plugin refuses it, an empty one is none",
+          "[script][errors]") {
+    const auto refusal = [](const std::string& name, const std::string& value) {
+        const auto script = test::parse_directives("", {}, {{name, value}});
+        return script ? std::string{} : to_string(script.error());
+    };
+    CHECK_THAT(refusal("RAILHEAD_RAIL", "offf"),
+               ContainsSubstring("RAILHEAD_RAIL in the environment: --rail=offf: takes auto or off"));
+    CHECK_THAT(refusal("RAILHEAD_MP_GROUP", "0"), ContainsSubstring("takes a whole number from 1"));
+    CHECK(refusal("RAILHEAD_MP_GROUP", "").empty());
+    CHECK(refusal("RAILHEAD_GPU_AFFINITY", "").empty());
 }
 
 TEST_CASE("what a person would stumble over is a warning with its place", "[script]") {
@@ -205,6 +223,9 @@ TEST_CASE("what a person would stumble over is a warning with its place", "[scri
         {"fewer tasks than nodes", "#SBATCH -N4 -n2\n",
          "2 tasks cannot run on 4 nodes: sbatch asks for 2"},
         {"more named nodes than nodes", "#SBATCH -w n[1-3] -N2\n", "--nodelist names 3 nodes"},
+        {"a list of node counts", "#SBATCH -N 2,4\n",
+         "job.sbatch:2:9: --nodes=2,4: sbatch 22.05 takes a number or a range, no list"},
+        {"node counts in steps", "#SBATCH -N 2-8:2\n", "--nodes=2-8:2: sbatch 22.05 takes"},
         {"a file of nodes", "#SBATCH -F /nodes\n", "the file of node names is not read here"},
         {"exclusive and shared", "#SBATCH --exclusive -s\n",
          "from 23.02 on refuses --oversubscribe"},

@@ -184,7 +184,7 @@ TEST_CASE("explain tells the price, where it comes from and what is made of it",
     const report::Explained explained{request, result};
 
     CHECK_THAT(unwrapped(report::explain_text("x.sbatch", {&explained, 1}, site)), ContainsSubstring(c.expected));
-    CHECK_THAT(report::explain_json("x.sbatch", {&explained, 1}, site), ContainsSubstring("\"run_time_from\": \"time limit\""));
+    CHECK_THAT(report::explain_json("x.sbatch", {&explained, 1}), ContainsSubstring("\"run_time_from\": \"time limit\""));
 }
 
 TEST_CASE("an update of the node count is priced by what it says, else by the policy's run time",

@@ -155,7 +155,7 @@ def test_a_topology_yaml_that_turns_bad_stops_no_job(make_rig):
 
     def told():
         submit(rig, 1)  # a submission looks at the files
-        return re.search(r"topology.yaml:6:24: \"children\" is to be a word, not a list", rig.log("slurmctld"))
+        return re.search(r"topology.yaml:6:23: \"children\" is to be a word, not a list", rig.log("slurmctld"))
     assert wait_until(told, 20, 0.5)
     job = submit(rig, 3, "-p", "cut")
     assert switches_of(rig, job) == 2  # as last known

@@ -146,16 +146,20 @@ def test_jobs_lie_on_the_leaves_of_their_partitions_topology(make_rig):
 
 
 @NEEDS_YAML
-def test_a_topology_yaml_that_turns_bad_stops_no_job(make_rig):
+@pytest.mark.parametrize("bad,error", [
+    (TWO.replace('children: "w[1-2]"', "children: [w1, w2]"), '6:23: "children" is to be a word, not a list'),
+    (TWO + "- topology: [\n", "this is no YAML"),
+], ids=["wrong shape", "no YAML"])
+def test_a_topology_yaml_that_turns_bad_stops_no_job(make_rig, bad, error):
     rig = make_rig(8, cloud=True, files={"topology.yaml": TWO}, partitions=PARTITIONS)
     assert switches_of(rig, submit(rig, 2)) == 1
     path = rig.etc / "topology.yaml"
 
-    replace(path, TWO.replace("children: \"w[1-2]\"", "children: [w1, w2]"))
+    replace(path, bad)
 
     def told():
         submit(rig, 1)  # a submission looks at the files
-        return re.search(r"topology.yaml:6:23: \"children\" is to be a word, not a list", rig.log("slurmctld"))
+        return re.search(f"topology.yaml:.*{re.escape(error)}", rig.log("slurmctld"))
     assert wait_until(told, 20, 0.5)
     job = submit(rig, 3, "-p", "cut")
     assert switches_of(rig, job) == 2  # as last known

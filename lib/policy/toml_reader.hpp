@@ -36,9 +36,7 @@ class Reader {
         : file_{std::move(file)}, root_{root}, errors_{errors} {}
 
     /// Whether the top of the file has `key` in its table `table`, which every layer lies over.
-    bool is_at_top(std::string_view table, std::string_view key) const {
-        return static_cast<bool>(root_[table][key]);
-    }
+    bool is_at_top(std::string_view table, std::string_view key) const;
 
     void complain(const toml::source_region& at, std::string message) const {
         errors_.push_back({Errc::bad_input, std::move(message), position(at)});
@@ -55,53 +53,13 @@ class Reader {
     using Keys = std::vector<std::pair<std::string_view, Handler>>;
 
     /// Every key of `table` goes to its handler; unknown ones are errors with a suggestion.
-    void each(const toml::table& table, const Keys& keys) const {
-        for (const auto& [key, value] : table) {
-            const auto found = std::ranges::find(keys, key.str(), &Keys::value_type::first);
-            if (found != keys.end()) {
-                found->second(value);
-            } else {
-                complain_unknown(key, keys);
-            }
-        }
-    }
+    void each(const toml::table& table, const Keys& keys) const;
 
-    Handler flag(std::optional<bool>& to) const {
-        return [this, &to](const toml::node& value) {
-            if (const auto v = value.as_boolean()) {
-                to = v->get();
-            } else {
-                complain(value, fmt::format("expected true or false, not {}", kind(value)));
-            }
-        };
-    }
-    Handler flag(bool& to) const {
-        return [this, &to](const toml::node& value) {
-            std::optional<bool> read;
-            flag(read)(value);
-            to = read.value_or(to);
-        };
-    }
-    Handler text(std::string& to) const {
-        return [this, &to](const toml::node& value) {
-            if (const auto v = value.as_string()) {
-                to = v->get();
-            } else {
-                complain(value, fmt::format("expected text in quotes, not {}", kind(value)));
-            }
-        };
-    }
-    Handler texts(std::vector<std::string>& to) const {
-        return [this, &to](const toml::node& value) {
-            if (const auto list = value.as_array()) {
-                for (const auto& element : *list) {
-                    text(to.emplace_back())(element);
-                }
-            } else {
-                text(to.emplace_back())(value);
-            }
-        };
-    }
+    Handler flag(std::optional<bool>& to) const;
+    Handler flag(bool& to) const;
+    Handler text(std::string& to) const;
+    /// A list of texts, or one alone.
+    Handler texts(std::vector<std::string>& to) const;
     template <class T>
     Handler number(T& to, std::int64_t least, std::int64_t most) const {
         return [this, &to, least, most](const toml::node& value) {
@@ -141,28 +99,7 @@ class Reader {
         };
     }
     /// A list of numbers, or one alone, a level each; complains and gives nothing when one is wrong.
-    std::optional<Price> levels(const toml::node& value, double least, double most) const {
-        Price price;
-        const auto add = [&](const toml::node& element) {
-            const auto number = read_fraction(element, least, most);
-            price.by_level[price.levels++] = number.value_or(0);
-            return number.has_value();
-        };
-        const auto list = value.as_array();
-        if (list == nullptr) {
-            return add(value) ? std::optional{price} : std::nullopt;
-        }
-        if (list->empty() || list->size() > most_levels) {
-            complain(value, fmt::format("expected 1 to {} numbers, one a level, not {}",
-                                        most_levels, list->size()));
-            return std::nullopt;
-        }
-        bool right = true;
-        for (const auto& element : *list) {
-            right = add(element) && right;
-        }
-        return right ? std::optional{price} : std::nullopt;
-    }
+    std::optional<Price> levels(const toml::node& value, double least, double most) const;
     /// One of a few words.
     template <class T, std::size_t N>
     Handler word(std::optional<T>& to,
@@ -183,54 +120,16 @@ class Reader {
         };
     }
     /// A sub-table, handed on.
-    Handler table(std::function<void(const toml::table&)> read) const {
-        return [this, read = std::move(read)](const toml::node& value) {
-            if (const auto v = value.as_table()) {
-                read(*v);
-            } else {
-                complain(value, fmt::format("expected a table, not {}", kind(value)));
-            }
-        };
-    }
+    Handler table(std::function<void(const toml::table&)> read) const;
 
-    static std::string kind(const toml::node& value) {
-        switch (value.type()) {
-            case toml::node_type::table: return "a table";
-            case toml::node_type::array: return "a list";
-            case toml::node_type::string: return "text";
-            case toml::node_type::integer: return "a whole number";
-            case toml::node_type::floating_point: return "a fraction";
-            case toml::node_type::boolean: return "true or false";
-            default: return "a date or time";
-        }
-    }
-    static std::string shown(const toml::node& value) {
-        const auto v = value.as_string();
-        return v != nullptr ? fmt::format("\"{}\"", printable(v->get())) : kind(value);
-    }
+    /// "a table", "text": what `value` is, for a message.
+    static std::string kind(const toml::node& value);
+    /// Its text in quotes, else its kind.
+    static std::string shown(const toml::node& value);
 
    private:
-    std::optional<double> read_fraction(const toml::node& value, double least, double most) const {
-        const auto number = value.value<double>();
-        if (!value.is_number()) {
-            complain(value, fmt::format("expected a number, not {}", kind(value)));
-        } else if (!number || !(*number >= least && *number <= most)) {  // NaN is neither
-            complain(value, fmt::format("{} is not within {} to {}", number.value_or(0), least, most));
-        } else {
-            return number;
-        }
-        return std::nullopt;
-    }
-    void complain_unknown(const toml::key& key, const Keys& keys) const {
-        std::vector<std::string_view> names;
-        for (const auto& [name, unused] : keys) {
-            names.push_back(name);
-        }
-        const auto near = nearest_name(key.str(), names);
-        complain(key.source(), fmt::format("unknown key \"{}\"{}", printable(key.str()),
-                                           near ? fmt::format(", did you mean \"{}\"?", *near)
-                                                : std::string{}));
-    }
+    std::optional<double> read_fraction(const toml::node& value, double least, double most) const;
+    void complain_unknown(const toml::key& key, const Keys& keys) const;
 
     std::string file_;
     const toml::table& root_;

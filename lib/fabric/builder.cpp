@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include "base/text.hpp"
-#include "fabric/levels.hpp"
 #include "job/hostlist.hpp"
 
 namespace railhead::fabric {

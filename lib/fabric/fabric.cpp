@@ -74,12 +74,21 @@ std::string_view to_string(Kind kind) {
     return "?";
 }
 
-std::string level_word(Kind kind, unsigned level, std::uint64_t count) {
-    if (kind == Kind::block) {
-        return count == 1 ? "block" : "blocks";
+void choose_kind(Fabric& fabric, std::string_view plugin) {
+    if (plugin.ends_with("tree") && !fabric.switches.empty()) {
+        fabric.kind = Kind::tree;
+    } else if (plugin.ends_with("block") && !fabric.blocks.empty()) {
+        fabric.kind = Kind::block;
     }
-    return (level == 0 ? std::string{"leaf"} : fmt::format("level-{}", level)) +
-           (count == 1 ? " switch" : " switches");
+    if (fabric.leaves().empty()) {
+        fabric.kind = Kind::none;
+    }
+}
+
+std::string level_word(Kind kind, unsigned level, std::uint64_t count) {
+    const bool block = kind == Kind::block;
+    const auto which = level > 0 ? fmt::format("level-{} ", level) : std::string{block ? "" : "leaf "};
+    return which + (block ? "block" : "switch") + (count == 1 ? "" : block ? "s" : "es");
 }
 
 }  // namespace railhead::fabric

@@ -62,12 +62,15 @@ struct Fabric {
     [[nodiscard]] std::vector<std::uint32_t> roots() const;
 };
 
+/// Takes the kind that TopologyPlugin (`plugin`) says, of a fabric that has switches and blocks.
+void choose_kind(Fabric& fabric, std::string_view plugin);
+
 /// Reads topology.conf: a tree (SwitchName=…) or blocks (BlockName=…, BlockSizes=…), with comments,
 /// continued lines and keys in any case.  `file` names it in errors and warnings.
 ///
 /// A file without nodes (empty, comments only, bare switches) is a Fabric of kind `none` and a
 /// warning: Slurm has no topology then, if it starts at all.  A file with both kinds is of the
-/// kind that comes first, and keeps both.  `warnings` (may be null) collects what does not stop
+/// kind that comes first, and keeps both: choose_kind().  `warnings` (may be null) collects what does not stop
 /// the reader: unknown keys, a node under two leaves, a bare switch, several roots.
 /// Fails with `bad_input` and a position on what every Slurm refuses: a switch defined twice or
 /// with an unknown child, a circle, nodes and switches in one line, a bad host list, BlockSizes
@@ -75,7 +78,7 @@ struct Fabric {
 [[nodiscard]] Result<Fabric> parse_topology_conf(std::string_view text, const std::string& file,
                                                  std::vector<Error>* warnings = nullptr);
 
-/// "leaf switches", "block", "level-1 switch": what `count` switches of a level are to people.
+/// "leaf switches", "block", "level-1 switch", "level-1 blocks": what `count` switches of a level are to people.
 [[nodiscard]] std::string level_word(Kind kind, unsigned level, std::uint64_t count);
 
 /// The least number of leaves that can hold `nodes` nodes, given how many usable nodes each leaf

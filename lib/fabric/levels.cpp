@@ -125,11 +125,10 @@ std::vector<std::vector<std::uint32_t>> find_networks(const Fabric& fabric) {
     return networks;
 }
 
-std::vector<LevelGroups> find_levels(const Fabric& fabric) {
+namespace {
+
+std::vector<LevelGroups> tree_levels(const Fabric& fabric) {
     std::vector<LevelGroups> levels;
-    if (fabric.kind != Kind::tree) {
-        return levels;
-    }
     std::vector<std::uint32_t> by_level(fabric.switches.size());
     std::iota(by_level.begin(), by_level.end(), 0U);
     std::ranges::stable_sort(by_level, {}, [&](auto i) { return fabric.switches[i].level; });
@@ -154,6 +153,39 @@ std::vector<LevelGroups> find_levels(const Fabric& fabric) {
         levels.pop_back();
     }
     return levels;
+}
+
+std::vector<LevelGroups> block_levels(const Fabric& fabric) {
+    std::vector<LevelGroups> levels;
+    for (unsigned level = 1; level < fabric.block_sizes.size(); ++level) {
+        const auto blocks = fabric.block_sizes[level] / fabric.block_sizes.front();
+        if (blocks >= fabric.blocks.size()) {
+            break;  // one holds all
+        }
+        LevelGroups groups;
+        groups.level = level;
+        std::uint32_t last = UINT32_MAX;
+        for (std::uint32_t i = 0; i < fabric.blocks.size(); ++i) {
+            if (!fabric.blocks[i].nodes.empty()) {
+                groups.groups += std::exchange(last, i / blocks) == i / blocks ? 0 : 1;
+                groups.group_of.push_back(groups.groups - 1);
+            }
+        }
+        if (groups.groups < groups.group_of.size()) {
+            levels.push_back(std::move(groups));
+        }
+    }
+    return levels;
+}
+
+}  // namespace
+
+std::vector<LevelGroups> find_levels(const Fabric& fabric) {
+    switch (fabric.kind) {
+        case Kind::tree: return tree_levels(fabric);
+        case Kind::block: return block_levels(fabric);
+        default: return {};
+    }
 }
 
 }  // namespace railhead::fabric

@@ -1,7 +1,8 @@
 #include "fabric/topology_yaml.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <utility>
@@ -147,10 +148,9 @@ Result<> check_torus(YamlReader& reader, const Yaml& torus) {
         }
     }
     if (*places != *nodes) {
-        return reader.fail_at(torus, fmt::format("torus {} has {} places and {}: they are to be as "
-                                                 "many",
-                                                 shown(entry->name.value), *places,
-                                                 count_of(*nodes, "node")));
+        return reader.fail_at(
+            torus, fmt::format("torus {} has {} places and {}: make them equal",
+                               shown(entry->name.value), *places, count_of(*nodes, "node")));
     }
     return {};
 }
@@ -271,9 +271,10 @@ void warn_about_doubles(YamlReader& reader, std::span<const Fabric> fabrics,
                                     shown(fabric.name)));
         }
         if (fabric.is_default && std::ranges::any_of(before, &Fabric::is_default)) {
-            reader.warn(topologies[i],
-                        fmt::format("topology {} is a second cluster_default: Slurm takes the first",
-                                    shown(fabric.name)));
+            reader.warn(
+                topologies[i],
+                fmt::format("topology {} is a second cluster_default: Slurm takes the first",
+                            shown(fabric.name)));
         }
     }
 }

@@ -1,7 +1,12 @@
 // What is wrong, or right, with the fabrics of a site and with the partitions on them.
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -27,14 +32,16 @@ std::string shown_list(std::span<const std::string> names) {
 
 /// "16", "16 to 20": the nodes of the smallest and the largest leaf.
 std::string sizes_text(std::span<const std::span<const std::uint32_t>> leaves) {
-    const auto [least, most] = std::ranges::minmax(leaves, {}, &std::span<const std::uint32_t>::size);
+    const auto [least, most] =
+        std::ranges::minmax(leaves, {}, &std::span<const std::uint32_t>::size);
     return least.size() == most.size() ? fmt::format("{}", least.size())
                                        : fmt::format("{} to {}", least.size(), most.size());
 }
 
 /// The names of the nodes of slurm.conf that are on a fabric, with the leaf of each, in the order
 /// in which Slurm gives ranks without a word on the topology: that of the names.
-std::vector<std::uint32_t> leaves_by_name(const FabricSite& fabric, const fabric::Cluster& cluster) {
+std::vector<std::uint32_t> leaves_by_name(const FabricSite& fabric,
+                                          const fabric::Cluster& cluster) {
     std::vector<std::string> names;
     for (std::uint32_t i = 0; i < cluster.nodes.size(); ++i) {
         if (fabric.leaf_of[i] != FabricSite::no_leaf) {
@@ -90,12 +97,17 @@ class FabricChecker {
     }
 
     void check_file() {
-        const bool any = std::ranges::any_of(site_.fabrics, [](const auto& one) {
-            return one.fabric.kind != fabric::Kind::none;
-        });
+        const bool any = std::ranges::any_of(
+            site_.fabrics, [](const auto& one) { return one.fabric.kind != fabric::Kind::none; });
         if (!any) {
             say("topology", path_.empty() ? Level::fine : Level::warning,
                 "no fabric is known: jobs are not placed");
+        }
+        // What is now flat was called default until 25.11.
+        if (site_.cluster.topology_plugin == "topology/flat" && slurm_ &&
+            *slurm_ < version(25, 11)) {
+            say("topology", Level::error,
+                "TopologyPlugin=topology/flat is of Slurm 25.11: write topology/default");
         }
         if (is_yaml() && slurm_ && *slurm_ < version(25, 5)) {
             say("topology", Level::error,
@@ -112,8 +124,9 @@ class FabricChecker {
         }
         const auto name = fabric.name.empty() ? "" : fmt::format(" \"{}\"", fabric.name);
         if (!fabric.is_planned()) {
-            say("topology", Level::fine, fmt::format("{}:{} {}: its jobs are placed by Slurm alone",
-                                                     path_, name, to_string(fabric.kind)));
+            say("topology", Level::fine,
+                fmt::format("{}:{} {}: its jobs are placed by Slurm alone", path_, name,
+                            to_string(fabric.kind)));
             return;
         }
         say("topology", Level::fine, fmt::format("{}:{} {}", path_, name, shape_of(one)));
@@ -129,13 +142,14 @@ class FabricChecker {
         for (const auto& s : fabric.switches) {
             top = std::max(top, s.level);
         }
-        return fmt::format("{} {} of {} nodes{}{}, {}", leaves.size(),
-                           fabric::level_word(fabric.kind, 0, leaves.size()), sizes_text(leaves),
-                           top > 0 ? fmt::format(" below {} of switches", count_of(top, "level")) : "",
-                           one.networks.size() > 1
-                               ? fmt::format(" in {}", count_of(one.networks.size(), "network"))
-                               : "",
-                           count_of(fabric.nodes.size(), "node"));
+        return fmt::format(
+            "{} {} of {} nodes{}{}, {}", leaves.size(),
+            fabric::level_word(fabric.kind, 0, leaves.size()), sizes_text(leaves),
+            top > 0 ? fmt::format(" below {} of switches", count_of(top, "level")) : "",
+            one.networks.size() > 1
+                ? fmt::format(" in {}", count_of(one.networks.size(), "network"))
+                : "",
+            count_of(fabric.nodes.size(), "node"));
     }
 
     /// topology.yaml says the kind itself.
@@ -150,12 +164,14 @@ class FabricChecker {
     }
 
     /// Ranks that jump between leaves cost a ring or a tree of ranks more hops than the nodes do.
-    /// SwitchAsNodeRank came with 23.02; blocks are ranked by themselves until 25.11.
+    /// SwitchAsNodeRank came with 23.02, BlockAsNodeRank with 25.11; before, ranks follow the names
+    /// whatever is set.  26.05 ranks by switch or block without being told (seen with 26.05.5).
     void check_ranks(const FabricSite& one) {
         const bool block = one.fabric.kind == fabric::Kind::block;
         const std::string_view option = block ? "BlockAsNodeRank" : "SwitchAsNodeRank";
         const auto& parameters = site_.cluster.topology_param;
-        if (!slurm_ || *slurm_ < (block ? version(25, 11) : version(23, 2)) ||
+        const auto since = block ? version(25, 11) : version(23, 2);
+        if (!slurm_ || *slurm_ < since || *slurm_ >= version(26, 5) ||
             fabric::find_parameter(parameters, option)) {
             return;
         }
@@ -172,6 +188,12 @@ class FabricChecker {
 
     void check_partition(const PartitionSite& partition) {
         const auto subject = fmt::format("partition {}", partition.name);
+        const auto& named = partition.limits.topology;
+        if (!named.empty() && site_.fabrics.empty()) {
+            say(subject, Level::error,
+                fmt::format("Topology={}, and no topology is known: slurmctld does not start",
+                            named));
+        }
         if (partition.mixed) {
             say(subject, Level::warning,
                 "nodes of unequal GPUs: the gang rule leaves its jobs as they are");
@@ -199,11 +221,9 @@ class FabricChecker {
             return " on no fabric";
         }
         const auto used = partition.spans.front().used;
-        return fmt::format(" on {} {}{}", used,
-                           fabric::level_word(fabric->fabric.kind, 0, used),
-                           fabric->fabric.name.empty()
-                               ? ""
-                               : fmt::format(" of \"{}\"", fabric->fabric.name));
+        return fmt::format(
+            " on {} {}{}", used, fabric::level_word(fabric->fabric.kind, 0, used),
+            fabric->fabric.name.empty() ? "" : fmt::format(" of \"{}\"", fabric->fabric.name));
     }
 
     const Site& site_;

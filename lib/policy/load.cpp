@@ -141,7 +141,7 @@ class Loader {
         if (path.empty()) {
             path = beside(to_.slurm_conf_path, "topology.yaml");
             if (auto text = read(path, false); text || text.error().code != Errc::not_found) {
-                return parsed_fabrics(text, path);
+                return parsed_fabrics(text, path, {});
             }
             const auto& plugin = cluster.topology_plugin;
             if (!plugin.ends_with("tree") && !plugin.ends_with("block")) {
@@ -149,14 +149,15 @@ class Loader {
             }
             path = beside(to_.slurm_conf_path, "topology.conf");
         }
-        return parsed_fabrics(read(path, false), path);
+        return parsed_fabrics(read(path, false), path, cluster.topology_plugin);
     }
 
     /// topology.yaml or topology.conf, by the name of the file.
     std::vector<fabric::Fabric> parsed_fabrics(const Result<std::string>& text,
-                                               const std::string& path) {
+                                               const std::string& path,
+                                               std::string_view plugin) {
         to_.topology_path = path;
-        auto fabrics = text ? parse_topology(*text, path) : tl::unexpected<Error>{text.error()};
+        auto fabrics = text ? parse_topology(*text, path, plugin) : tl::unexpected<Error>{text.error()};
         if (!fabrics) {
             to_.degraded = true;
             to_.warnings.push_back(std::move(fabrics.error()));
@@ -166,13 +167,17 @@ class Loader {
     }
 
     Result<std::vector<fabric::Fabric>> parse_topology(const std::string& text,
-                                                       const std::string& path) {
+                                                       const std::string& path,
+                                                       std::string_view plugin) {
         if (path.ends_with(".yaml") || path.ends_with(".yml")) {
             return fabric::parse_topology_yaml(text, path, &to_.warnings);
         }
         auto fabric = fabric::parse_topology_conf(text, path, &to_.warnings);
         if (!fabric) {
             return propagate(fabric);
+        }
+        if (!fabric->switches.empty() && !fabric->blocks.empty()) {
+            fabric::choose_kind(*fabric, plugin);
         }
         std::vector<fabric::Fabric> fabrics;
         fabrics.push_back(std::move(*fabric));

@@ -224,6 +224,23 @@ Span span_of(const Work& work) {
     return span;
 }
 
+/// Says why the job is not placed.
+void say_unplaced(Work& work) {
+    const auto& partition = work.partition;
+    const bool only_one = work.request.partition.find(',') == std::string_view::npos;
+    const auto& leaves = partition.spans.front();
+    if (only_one && partition.off_fabric.empty() && leaves.networks.size() > 1 &&
+        leaves.capacity() < work.nodes) {
+        work.say(rule, NoteKind::advice,
+                 fmt::format("no network of the fabric has {} for this job, the largest has {}: "
+                             "Slurm joins none",
+                             count_of(work.nodes, "node"), leaves.capacity()));
+        return;
+    }
+    work.say(rule, NoteKind::info,
+             "placed by Slurm alone: which leaves the job may use cannot be told from it");
+}
+
 }  // namespace
 
 std::uint32_t safe_segment(std::uint32_t nodes, std::uint32_t group,
@@ -257,8 +274,7 @@ void apply_placement_rule(Work& work) {
     }
     const auto span = span_of(work);
     if (span.leaves.least == 0) {
-        work.say(rule, NoteKind::info,
-                 "placed by Slurm alone: which leaves the job may use cannot be told from it");
+        say_unplaced(work);
         return;
     }
     auto& seen = work.out.seen;

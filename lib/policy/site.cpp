@@ -207,6 +207,14 @@ std::uint32_t LevelSpans::least(std::uint64_t nodes) const {
     return least;
 }
 
+std::uint64_t LevelSpans::capacity() const {
+    std::uint64_t most = 0;
+    for (const auto& network : networks) {
+        most = std::max(most, network.capacity());
+    }
+    return most;
+}
+
 namespace {
 
 /// The spans of one level, where group_of says which switch of it each leaf is below.

@@ -38,6 +38,8 @@ struct LevelSpans {
 
     /// The least switches for `nodes` nodes in any one network; 0 when none can hold them.
     [[nodiscard]] std::uint32_t least(std::uint64_t nodes) const;
+    /// The nodes of the largest network.
+    [[nodiscard]] std::uint64_t capacity() const;
 };
 
 /// A fabric as seen from the nodes of slurm.conf.

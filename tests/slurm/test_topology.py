@@ -56,8 +56,8 @@ PARTITIONS = "\n".join([
 ])
 
 
-def submit(rig, nodes, *options):
-    return rig.sbatch(SCRIPT, f"-N{nodes}", "--gpus-per-node=8", "--ntasks-per-node=8", "--time=10", *options)
+def submit(rig, nodes, *options, check=True):
+    return rig.sbatch(SCRIPT, f"-N{nodes}", "--gpus-per-node=8", "--ntasks-per-node=8", "--time=10", *options, check=check)
 
 
 def switches_of(rig, job):
@@ -113,6 +113,16 @@ def test_slurm_has_the_levels_that_are_told(make_rig):
     assert levels == {"l1": "0", "l2": "0", "l3": "0", "l4": "0", "pod1": "1", "pod2": "1", "top": "2"}
 
 
+def test_a_job_larger_than_any_network_is_told_why_slurm_refuses_it(make_rig):
+    rig = make_rig(8, cloud=True, topology="SwitchName=a Nodes=n[01-05]\nSwitchName=b Nodes=n[06-08]\n")
+    assert submit(rig, 5).id is not None
+    job = submit(rig, 6, check=False)
+    assert job.id is None
+    # 24.11 says "topology", the others "node".
+    assert re.search("Requested (node|topology) configuration is not available", job.stderr)
+    assert "no network of the fabric has 6 nodes for this job, the largest has 5" in job.stderr
+
+
 @NEEDS_YAML
 def test_each_partition_is_placed_on_the_topology_it_names(make_rig):
     rig = make_rig(8, cloud=True, files={"topology.yaml": TWO}, partitions=PARTITIONS)
@@ -137,16 +147,20 @@ def test_jobs_lie_on_the_leaves_of_their_partitions_topology(make_rig):
 
 
 @NEEDS_YAML
-def test_a_topology_yaml_that_turns_bad_stops_no_job(make_rig):
+@pytest.mark.parametrize("bad,error", [
+    (TWO.replace('children: "w[1-2]"', "children: [w1, w2]"), '6:23: "children" is to be a word, not a list'),
+    (TWO + "- topology: [\n", "this is no YAML"),
+], ids=["wrong shape", "no YAML"])
+def test_a_topology_yaml_that_turns_bad_stops_no_job(make_rig, bad, error):
     rig = make_rig(8, cloud=True, files={"topology.yaml": TWO}, partitions=PARTITIONS)
     assert switches_of(rig, submit(rig, 2)) == 1
     path = rig.etc / "topology.yaml"
 
-    replace(path, TWO.replace("children: \"w[1-2]\"", "children: [w1, w2]"))
+    replace(path, bad)
 
     def told():
         submit(rig, 1)  # a submission looks at the files
-        return re.search(r"topology.yaml:6:24: \"children\" is to be a word, not a list", rig.log("slurmctld"))
+        return re.search(f"topology.yaml:.*{re.escape(error)}", rig.log("slurmctld"))
     assert wait_until(told, 20, 0.5)
     job = submit(rig, 3, "-p", "cut")
     assert switches_of(rig, job) == 2  # as last known
@@ -177,3 +191,26 @@ def test_a_topology_yaml_that_slurm_does_not_read_is_an_error_of_check(make_rig)
     assert check(rig) == []
     (rig.etc / "topology.yaml").write_text(TWO)
     assert any("Slurm before 25.05 does not read it" in finding["text"] for finding in check(rig))
+
+
+def ranks_of(rig):
+    """The nodes in the order of the ranks."""
+    out = rig.run(["srun", "-N4", "-n4", "sh", "-c", "echo $SLURM_PROCID $SLURMD_NODENAME"]).stdout
+    return [line.split()[1] for line in sorted(out.splitlines())]
+
+
+@pytest.mark.parametrize("told", [False, True], ids=["not told", "SwitchAsNodeRank"])
+def test_check_asks_for_ranks_by_switch_where_they_follow_the_names(make_rig, told):
+    striped = "SwitchName=a Nodes=n[01,03]\nSwitchName=b Nodes=n[02,04]\nSwitchName=top Switches=a,b\n"
+    by_name, by_switch = ["n01", "n02", "n03", "n04"], ["n01", "n03", "n02", "n04"]
+    rig = make_rig(4, topology=striped, extra="TopologyParam=SwitchAsNodeRank" if told else "")
+
+    asked = [finding["text"] for finding in check(rig) if finding["subject"] == "ranks"]
+    if slurm_version() < (23, 2):  # there is no such parameter
+        assert (ranks_of(rig), asked) == (by_name, [])
+    elif slurm_version() < (26, 5) and not told:
+        assert ranks_of(rig) == by_name
+        assert len(asked) == 1
+        assert asked[0].endswith("TopologyParam=SwitchAsNodeRank")
+    else:  # 26.05 needs no telling
+        assert (ranks_of(rig), asked) == (by_switch, [])

@@ -16,6 +16,7 @@ using policy::Level;
 
 constexpr std::uint32_t slurm_22_05 = 0x160508;
 constexpr std::uint32_t slurm_24_11 = 0x180b05;
+constexpr std::uint32_t slurm_25_11 = 0x190b00;
 constexpr std::uint32_t slurm_26_05 = 0x1a0505;
 
 /// Eight nodes n1 to n8 with GPUs, below the fabric of this text; what is said as lines
@@ -38,11 +39,13 @@ std::string said(const std::string& topology, std::optional<std::uint32_t> slurm
     return text;
 }
 
-const std::string even = "SwitchName=a Nodes=n[1-4]\nSwitchName=b Nodes=n[5-8]\n"
-                         "SwitchName=top Switches=a,b\n";
+const std::string even =
+    "SwitchName=a Nodes=n[1-4]\nSwitchName=b Nodes=n[5-8]\n"
+    "SwitchName=top Switches=a,b\n";
 /// As a rack's columns are numbered: neighbours by name are on other leaves.
-const std::string striped = "SwitchName=a Nodes=n[1,3,5,7]\nSwitchName=b Nodes=n[2,4,6,8]\n"
-                            "SwitchName=top Switches=a,b\n";
+const std::string striped =
+    "SwitchName=a Nodes=n[1,3,5,7]\nSwitchName=b Nodes=n[2,4,6,8]\n"
+    "SwitchName=top Switches=a,b\n";
 const std::string striped_blocks = "BlockName=a Nodes=n[1,3,5,7]\nBlockName=b Nodes=n[2,4,6,8]\n";
 
 }  // namespace
@@ -97,9 +100,11 @@ TEST_CASE("check asks for ranks by switch where names do not follow the leaves",
         {"names follow the leaves", even, "", slurm_24_11, ""},
         {"a Slurm that has no such parameter", striped, "", slurm_22_05, ""},
         {"a Slurm that nobody knows", striped, "", std::nullopt, ""},
-        {"blocks, 25.11 on", striped_blocks, "", slurm_26_05,
+        {"blocks", striped_blocks, "", slurm_25_11,
          "those of block \"a\" are not neighbours: TopologyParam=BlockAsNodeRank\n"},
-        {"blocks before are ranked by themselves", striped_blocks, "", slurm_24_11, ""},
+        {"a Slurm that has no such parameter for blocks", striped_blocks, "", slurm_24_11, ""},
+        {"26.05 does so by itself", striped, "", slurm_26_05, ""},
+        {"26.05 does so by itself, blocks too", striped_blocks, "", slurm_26_05, ""},
     }));
     CAPTURE(c.why);
 
@@ -118,16 +123,39 @@ TEST_CASE("numbers in names count as numbers: n2 comes before n10", "[check]") {
     auto fabric = fabric::parse_topology_conf(topology, "t").value();
     test::ClusterShape shape;
     shape.nodes = 12;
-    const auto site = policy::compile(*policy::parse_policy("", "p"), test::make_cluster(shape),
-                                      {fabric});
+    const auto site =
+        policy::compile(*policy::parse_policy("", "p"), test::make_cluster(shape), {fabric});
 
     for (const auto& finding : policy::check_fabrics(site, "topology.conf", slurm_24_11)) {
         CHECK(finding.subject != "ranks");
     }
 }
 
+TEST_CASE("check tells of a Topology= where there is none, and of a plugin too new", "[check]") {
+    auto cluster = test::make_cluster({});
+    cluster.partitions[0].topology = "tree";
+    cluster.topology_plugin = "topology/flat";
+    const auto site = policy::compile(*policy::parse_policy("", "p"), cluster, {});
+    const auto errors = [&](std::uint32_t slurm) {
+        std::string text;
+        for (const auto& finding : policy::check_fabrics(site, "", slurm)) {
+            text +=
+                finding.level == Level::error ? finding.subject + ": " + finding.text + "\n" : "";
+        }
+        return text;
+    };
+
+    const std::string unknown =
+        "partition main: Topology=tree, and no topology is known: slurmctld does not start\n";
+    CHECK(errors(slurm_26_05) == unknown);
+    CHECK(errors(slurm_24_11) ==
+          "topology: TopologyPlugin=topology/flat is of Slurm 25.11: write topology/default\n" +
+              unknown);
+}
+
 TEST_CASE("check tells of a topology.yaml that an older Slurm does not read", "[check]") {
-    CHECK_THAT(said(even, slurm_24_11, "topology.yaml"),
-               ContainsSubstring("error topology: topology.yaml: Slurm before 25.05 does not read it"));
+    CHECK_THAT(
+        said(even, slurm_24_11, "topology.yaml"),
+        ContainsSubstring("error topology: topology.yaml: Slurm before 25.05 does not read it"));
     CHECK(said(even, slurm_26_05, "topology.yaml").find("before 25.05") == std::string::npos);
 }

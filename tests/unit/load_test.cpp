@@ -65,7 +65,8 @@ TEST_CASE("topology.yaml needs no TopologyPlugin, topology.conf does", "[load]")
     CHECK(read_as(folder.load()) == "topology.yaml: hall/1");
 }
 
-TEST_CASE("the policy's topology is read by the suffix of its name, whatever lies beside", "[load]") {
+TEST_CASE("the policy's topology is read by the suffix of its name, whatever lies beside",
+          "[load]") {
     for (const std::string name : {"fabric.yaml", "fabric.yml", "fabric.conf"}) {
         CAPTURE(name);
         SiteFolder folder;
@@ -75,6 +76,28 @@ TEST_CASE("the policy's topology is read by the suffix of its name, whatever lie
 
         CHECK(read_as(folder.load()) == name + (name.ends_with("conf") ? ": /2" : ": hall/1"));
     }
+}
+
+TEST_CASE("of a file with switches and blocks, TopologyPlugin says which count", "[load]") {
+    struct Case {
+        std::string plugin, text;
+        fabric::Kind expected;
+    };
+    const std::string tree = conf_of_two;
+    const std::string blocks = "BlockName=x Nodes=n[1-8]\n";
+    const auto c = GENERATE_COPY(values<Case>({
+        {"tree", tree + blocks, fabric::Kind::tree},
+        {"tree", blocks + tree, fabric::Kind::tree},
+        {"block", tree + blocks, fabric::Kind::block},
+        {"block", tree + "BlockName=x\n", fabric::Kind::none},
+        {"tree", blocks, fabric::Kind::block},  // there is no choice: check tells of it
+    }));
+    CAPTURE(c.plugin, c.text);
+    SiteFolder folder;
+    folder.write("slurm.conf", "TopologyPlugin=topology/" + c.plugin + "\nNodeName=n[1-8]\n");
+    folder.write("topology.conf", c.text);
+
+    CHECK(folder.load().site->fabrics.at(0).fabric.kind == c.expected);
 }
 
 TEST_CASE("topology.yaml that appears, changes or goes makes what was read stale", "[load]") {

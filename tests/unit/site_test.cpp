@@ -1,5 +1,6 @@
 // Several fabrics, networks and levels: which fabric governs a partition, and how few switches of
 // each level can hold a job there.
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -118,11 +119,19 @@ TEST_CASE("the leaves of a tree are grouped by network and by level", "[site][le
          "SwitchName=l4 Nodes=n4\nSwitchName=p1 Switches=l1,l2\nSwitchName=p2 Switches=l3\n"
          "SwitchName=top Switches=p1,p2\n",
          "0 1 2 | 3", "level 1: 0 0 1 2"},
-        {"tops that share a leaf", "SwitchName=l1 Nodes=n1\nSwitchName=l2 Nodes=n2\n"
+        {"tops that share a leaf",
+         "SwitchName=l1 Nodes=n1\nSwitchName=l2 Nodes=n2\n"
          "SwitchName=l3 Nodes=n3\nSwitchName=a Switches=l1,l2\nSwitchName=b Switches=l2,l3\n",
          "0 1 | 1 2", ""},
         {"a bare switch joins nothing", "SwitchName=x\nSwitchName=l1 Nodes=n1\n", "0", ""},
         {"blocks", blocks, "0 1", ""},
+        {"blocks that Slurm aggregates",
+         "BlockName=a Nodes=n1\nBlockName=b Nodes=n2\nBlockName=c Nodes=n3\nBlockSizes=1,2,4\n",
+         "0 1 2", "level 1: 0 0 1"},
+        {"an empty block takes its place in an aggregated one",
+         "BlockName=a Nodes=n1\nBlockName=b\nBlockName=c Nodes=n2\nBlockName=d Nodes=n3\n"
+         "BlockName=e Nodes=n4\nBlockSizes=1,2,4\n",
+         "0 1 2 3", "level 1: 0 1 1 2, level 2: 0 0 0 1"},
     }));
     CAPTURE(c.why);
     const auto fabric = read(c.text);
@@ -148,9 +157,9 @@ TEST_CASE("a partition is governed by the topology it names, else by the default
     }));
     CAPTURE(c.why);
 
-    const auto site = make_site({read(four_leaves, "narrow", c.first_default),
-                                 read(two_leaves, "wide", c.second_default)},
-                                c.topology, "");
+    const auto site = make_site(
+        {read(four_leaves, "narrow", c.first_default), read(two_leaves, "wide", c.second_default)},
+        c.topology, "");
 
     const auto* fabric = site.fabric_of(*site.find("main"));
     CHECK((fabric != nullptr ? fabric->fabric.name : "-") == c.expected);
@@ -168,8 +177,8 @@ TEST_CASE("an unknown Topology= is a warning, and leaves its jobs to Slurm", "[s
 }
 
 TEST_CASE("each partition has the least leaves of its own fabric", "[site][review]") {
-    const auto site = make_site({read(four_leaves, "narrow"), read(two_leaves, "wide")}, "narrow",
-                                "wide");
+    const auto site =
+        make_site({read(four_leaves, "narrow"), read(two_leaves, "wide")}, "narrow", "wide");
 
     CHECK(policy::review(nodes_in(3, "main"), site).changes.switches == 2U);
     CHECK(policy::review(nodes_in(3, "second"), site).changes.switches == 1U);
@@ -197,6 +206,22 @@ TEST_CASE("partitions on two block fabrics get no segment together", "[site][rev
     auto both = nodes_in(4, "main,second");
     both.model_parallel_group = 4;
     CHECK_FALSE(policy::review(both, site).changes.segment);
+}
+
+TEST_CASE("a job that is larger than any network is told so", "[site][review]") {
+    const std::string two_networks = "SwitchName=a Nodes=n[1-5]\nSwitchName=b Nodes=n[6-8]\n";
+    const auto site = make_site({read(two_networks, "x"), read(two_leaves, "y")}, "x", "y");
+    const auto told = [&](std::uint32_t nodes, std::string_view partition) {
+        const auto review = policy::review(nodes_in(nodes, partition), site);
+        const auto note = std::ranges::find(review.notes, "placement", &policy::Note::rule);
+        return note == review.notes.end() ? "" : note->text;
+    };
+
+    CHECK(told(6, "main") ==
+          "no network of the fabric has 6 nodes for this job, the largest has 5: Slurm joins none");
+    CHECK(told(4, "main") == "4 nodes fit 1 leaf switch: waits up to 5 min for it");
+    // The second partition's one network holds it.
+    CHECK_THAT(told(6, "main,second"), ContainsSubstring("placed by Slurm alone"));
 }
 
 TEST_CASE("a fabric of another kind leaves its jobs to Slurm", "[site][review]") {
@@ -273,8 +298,10 @@ TEST_CASE("explain shows a line for each level", "[site][explain]") {
 
     const auto text = report::explain_text("job.sbatch", explained, site);
 
-    CHECK_THAT(text, ContainsSubstring("fabric   2 leaf switches at least, of 4 with usable nodes\n"));
-    CHECK_THAT(text, ContainsSubstring("         1 level-1 switch at least, of 2 with usable nodes\n"));
+    CHECK_THAT(text,
+               ContainsSubstring("fabric   2 leaf switches at least, of 4 with usable nodes\n"));
+    CHECK_THAT(text,
+               ContainsSubstring("         1 level-1 switch at least, of 2 with usable nodes\n"));
     CHECK_THAT(report::explain_json("job.sbatch", explained),
                ContainsSubstring("\"levels\": ["));
 }

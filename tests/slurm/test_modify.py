@@ -24,6 +24,8 @@ FIXED = ("-N4", "--gres=gpu:8")
 CPUS = ("-n4",)
 SHAPES = {GANG: ("2", True, "1@00:05:00"), FIXED: ("4", True, "1@00:05:00"), CPUS: ("1", False, None)}
 
+AS_STOCK = object()  # releases differ, and Railhead with them
+
 # A job, what is updated, and what of its shape is another one then; everything else stays.
 UPDATES = [
     (GANG, ["TimeLimit=5"], {}),
@@ -38,7 +40,7 @@ UPDATES = [
     (GANG, ["NumNodes=4-4"], {"nodes": "4"}),
     (GANG, ["NumNodes=6-6"], {"nodes": "6", "switches": "2@00:05:00"}),
     (GANG, ["NumNodes=6-6", "Switches=1"], {"nodes": "6", "switches": "1@00:05:00"}),
-    (FIXED, ["NumNodes=2"], {"nodes": "2-4"}),
+    (FIXED, ["NumNodes=2"], {"nodes": AS_STOCK}),  # 22.05: 2-4
     (FIXED, ["NumNodes=2-2"], {"nodes": "2"}),
     (FIXED, ["NumNodes=8-8"], {"nodes": "8", "switches": "2@00:05:00"}),
     (FIXED, ["NumNodes=4-2"], {}),
@@ -69,7 +71,12 @@ def hold(rig, *options, **more):
 
 
 def update(rig, job, *changes):
-    return rig.run(["scontrol", "update", f"JobId={getattr(job, 'id', job)}", *changes], user="root", check=False)
+    """scontrol update.  Again where 24.11 refuses a partition for what it finds in errno: with stock one in five."""
+    for _ in range(10):
+        result = rig.run(["scontrol", "update", f"JobId={getattr(job, 'id', job)}", *changes], user="root", check=False)
+        if not re.search("Resource temporarily unavailable|Interrupted system call", result.stderr):
+            break
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -93,17 +100,21 @@ def test_an_update_is_taken_as_by_stock_and_keeps_the_rest(pair, options, change
     assert railhead.returncode == stock.returncode, (stock.stderr, railhead.stderr)
     assert re.sub(r"job \d+", "job", railhead.stderr) == re.sub(r"job \d+", "job", stock.stderr)
     nodes, own, switches = SHAPES[options]
-    assert shape(pair[1].job_info(jobs[1])) == (
-        expected.get("nodes", nodes), expected.get("own", own), expected.get("switches", switches))
+    nodes = expected.get("nodes", nodes)
+    if nodes is AS_STOCK:
+        nodes = nodes_of(pair[0].job_info(jobs[0]))
+    assert shape(pair[1].job_info(jobs[1])) == (nodes, expected.get("own", own), expected.get("switches", switches))
 
 
 def test_a_count_that_railhead_wrote_is_changed_by_both_ends(pair):
-    """The one thing that stock takes: without Railhead the count was open, with it it is as if -N2 had been said."""
+    """The one thing that only stock 22.05 takes: the count was open there, here it is as if -N2 had been said."""
     _, rig = pair
     job = hold(rig, *GANG)
-    refused = update(rig, job, "NumNodes=4")
-    assert refused.returncode != 0 and "ode count specification invalid" in refused.stderr
-    assert update(rig, job, "NumNodes=4-4").returncode == 0
+    minimum = update(rig, job, "NumNodes=4")
+    if slurm_version() < (24, 11):
+        assert minimum.returncode != 0 and "ode count specification invalid" in minimum.stderr
+        assert update(rig, job, "NumNodes=4-4").returncode == 0
+    assert nodes_of(rig.job_info(job)) == "4"
 
 
 def test_switches_that_the_user_updated_stay(pair):

@@ -299,8 +299,10 @@ TEST_CASE("explain shows a line for each level", "[site][explain]") {
 
     const auto text = report::explain_text("job.sbatch", explained, site);
 
-    CHECK_THAT(text, ContainsSubstring("fabric   2 leaf switches at least, of 4 with usable nodes\n"));
-    CHECK_THAT(text, ContainsSubstring("         1 level-1 switch at least, of 2 with usable nodes\n"));
+    CHECK_THAT(text,
+               ContainsSubstring("fabric   2 leaf switches at least, of 4 with usable nodes\n"));
+    CHECK_THAT(text,
+               ContainsSubstring("         1 level-1 switch at least, of 2 with usable nodes\n"));
     CHECK_THAT(report::explain_json("job.sbatch", explained),
                ContainsSubstring("\"levels\": ["));
 }

@@ -143,7 +143,7 @@ TEST_CASE("a gang is rewritten, its GPU fields left as they are, and its user to
     CHECK(fake_slurm::has_logged("uid 1000 partition main gpus 16"));
 }
 
-TEST_CASE("--prefer and -x are given to Slurm in its own memory, what was there before is freed", "[plugin]") {
+TEST_CASE("prefer and -x are given to Slurm in its own memory, what was there before is freed", "[plugin]") {
     const Host host{all_rules};
     Job job;
     job.gpus("gpu:16");
@@ -300,17 +300,19 @@ TEST_CASE("an empty list is none, and stays as it is", "[plugin]") {
     Job job;
     job.gpus("gres:gpu:h100:16");
     std::string empty;
-    for (auto* list : {&job.desc.req_nodes, &job.desc.exc_nodes, &job.desc.features,
-                       &job.desc.reservation, &job.desc.partition}) {
+    for (auto* list : {&job.desc.req_nodes, &job.desc.features, &job.desc.reservation,
+                       &job.desc.partition}) {
         *list = empty.data();
     }
+    job.exclude("");
+    const auto* excluded = job.desc.exc_nodes;
 
     REQUIRE(job.submit(host) == SLURM_SUCCESS);
 
     CHECK(job.desc.min_nodes == 2);
     CHECK(job.desc.req_switch == 1);
     CHECK(job.desc.req_nodes == empty.data());
-    CHECK(job.desc.exc_nodes == empty.data());
+    CHECK(job.desc.exc_nodes == excluded);
 }
 
 TEST_CASE("garbage in every string of a job is survived", "[plugin]") {

@@ -74,7 +74,7 @@ TEST_CASE("a job smaller than a leaf prefers the nodes set aside, where they hol
     CHECK(preferred(request_of(c.ask), site) == c.expected);
 }
 
-TEST_CASE("--prefer replaces the constraint while it is tried, so it repeats a plain one", "[steering]") {
+TEST_CASE("prefer replaces the constraint while it is tried, so it repeats a plain one", "[steering]") {
     const auto site = site_of(cluster_with_small_leaf());
     struct Case {
         std::string why;

@@ -82,10 +82,10 @@ Result<Entry> Reader::sort_items(const std::vector<ConfItem>& items) {
 
 Result<> Reader::add_switch(const Entry& entry) {
     if (entry.nodes && entry.children) {
-        return fail(Errc::bad_input,
-                    fmt::format("switch {} has both nodes and child switches",
-                                shown(entry.name.value)),
-                    entry.children->where);
+        return fail(
+            Errc::bad_input,
+            fmt::format("switch {} has both nodes and child switches", shown(entry.name.value)),
+            entry.children->where);
     }
     if (!entry.nodes && !entry.children) {
         builder_.warn(fmt::format("switch {} has neither nodes nor switches: slurmctld before "

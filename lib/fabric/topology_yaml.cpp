@@ -148,10 +148,9 @@ Result<> check_torus(YamlReader& reader, const Yaml& torus) {
         }
     }
     if (*places != *nodes) {
-        return reader.fail_at(torus, fmt::format("torus {} has {} places and {}: they are to be as "
-                                                 "many",
-                                                 shown(entry->name.value), *places,
-                                                 count_of(*nodes, "node")));
+        return reader.fail_at(
+            torus, fmt::format("torus {} has {} places and {}: make them equal",
+                               shown(entry->name.value), *places, count_of(*nodes, "node")));
     }
     return {};
 }
@@ -272,9 +271,10 @@ void warn_about_doubles(YamlReader& reader, std::span<const Fabric> fabrics,
                                     shown(fabric.name)));
         }
         if (fabric.is_default && std::ranges::any_of(before, &Fabric::is_default)) {
-            reader.warn(topologies[i],
-                        fmt::format("topology {} is a second cluster_default: Slurm takes the first",
-                                    shown(fabric.name)));
+            reader.warn(
+                topologies[i],
+                fmt::format("topology {} is a second cluster_default: Slurm takes the first",
+                            shown(fabric.name)));
         }
     }
 }

@@ -83,7 +83,8 @@ class TreeMaker : public YAML::EventHandler {
     }
 
     [[nodiscard]] Position position(const YAML::Mark& mark) const {
-        return {file_, static_cast<unsigned>(mark.line + 1), static_cast<unsigned>(mark.column + 1)};
+        return {file_, static_cast<unsigned>(mark.line + 1),
+                static_cast<unsigned>(mark.column + 1)};
     }
 
     /// Whether a value at `mark` is wanted: nothing is wrong so far, nor with one more.

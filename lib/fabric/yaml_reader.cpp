@@ -13,11 +13,11 @@ namespace railhead::fabric {
 using Shape = Yaml::Shape;
 
 tl::unexpected<Error> YamlReader::wrong_shape(const Yaml& value, std::string_view wanted) const {
-    return fail_at(value,
-                   fmt::format("{} is to be {}, not {}",
-                               value.key.empty() ? "this" : shown(value.key), wanted,
-                               value.shape == Shape::word ? fmt::format("the word {}", shown(value.word))
-                                                          : std::string{value.shape_word()}));
+    return fail_at(
+        value,
+        fmt::format("{} is to be {}, not {}", value.key.empty() ? "this" : shown(value.key), wanted,
+                    value.shape == Shape::word ? fmt::format("the word {}", shown(value.word))
+                                               : std::string{value.shape_word()}));
 }
 
 /// Slurm leaves out keys that it does not know, and takes the last where one is there twice.
@@ -26,9 +26,8 @@ void YamlReader::warn_about_keys(const Yaml& map, std::span<const std::string_vi
     for (const auto& item : map.items) {
         if (std::ranges::find(known, item.key) == known.end()) {
             const auto nearest = nearest_name(item.key, known);
-            warn(item,
-                 fmt::format("unknown key {}{}", shown(item.key),
-                             nearest ? fmt::format(": did you mean \"{}\"?", *nearest) : ""));
+            warn(item, fmt::format("unknown key {}{}", shown(item.key),
+                                   nearest ? fmt::format(": did you mean \"{}\"?", *nearest) : ""));
         } else if (std::ranges::find(seen, item.key) != seen.end()) {
             warn(item, fmt::format("{} is given twice: Slurm takes the last", shown(item.key)));
         } else {

@@ -32,14 +32,16 @@ std::string shown_list(std::span<const std::string> names) {
 
 /// "16", "16 to 20": the nodes of the smallest and the largest leaf.
 std::string sizes_text(std::span<const std::span<const std::uint32_t>> leaves) {
-    const auto [least, most] = std::ranges::minmax(leaves, {}, &std::span<const std::uint32_t>::size);
+    const auto [least, most] =
+        std::ranges::minmax(leaves, {}, &std::span<const std::uint32_t>::size);
     return least.size() == most.size() ? fmt::format("{}", least.size())
                                        : fmt::format("{} to {}", least.size(), most.size());
 }
 
 /// The names of the nodes of slurm.conf that are on a fabric, with the leaf of each, in the order
 /// in which Slurm gives ranks without a word on the topology: that of the names.
-std::vector<std::uint32_t> leaves_by_name(const FabricSite& fabric, const fabric::Cluster& cluster) {
+std::vector<std::uint32_t> leaves_by_name(const FabricSite& fabric,
+                                          const fabric::Cluster& cluster) {
     std::vector<std::string> names;
     for (std::uint32_t i = 0; i < cluster.nodes.size(); ++i) {
         if (fabric.leaf_of[i] != FabricSite::no_leaf) {
@@ -95,9 +97,8 @@ class FabricChecker {
     }
 
     void check_file() {
-        const bool any = std::ranges::any_of(site_.fabrics, [](const auto& one) {
-            return one.fabric.kind != fabric::Kind::none;
-        });
+        const bool any = std::ranges::any_of(
+            site_.fabrics, [](const auto& one) { return one.fabric.kind != fabric::Kind::none; });
         if (!any) {
             say("topology", path_.empty() ? Level::fine : Level::warning,
                 "no fabric is known: jobs are not placed");
@@ -123,8 +124,9 @@ class FabricChecker {
         }
         const auto name = fabric.name.empty() ? "" : fmt::format(" \"{}\"", fabric.name);
         if (!fabric.is_planned()) {
-            say("topology", Level::fine, fmt::format("{}:{} {}: its jobs are placed by Slurm alone",
-                                                     path_, name, to_string(fabric.kind)));
+            say("topology", Level::fine,
+                fmt::format("{}:{} {}: its jobs are placed by Slurm alone", path_, name,
+                            to_string(fabric.kind)));
             return;
         }
         say("topology", Level::fine, fmt::format("{}:{} {}", path_, name, shape_of(one)));
@@ -140,13 +142,14 @@ class FabricChecker {
         for (const auto& s : fabric.switches) {
             top = std::max(top, s.level);
         }
-        return fmt::format("{} {} of {} nodes{}{}, {}", leaves.size(),
-                           fabric::level_word(fabric.kind, 0, leaves.size()), sizes_text(leaves),
-                           top > 0 ? fmt::format(" below {} of switches", count_of(top, "level")) : "",
-                           one.networks.size() > 1
-                               ? fmt::format(" in {}", count_of(one.networks.size(), "network"))
-                               : "",
-                           count_of(fabric.nodes.size(), "node"));
+        return fmt::format(
+            "{} {} of {} nodes{}{}, {}", leaves.size(),
+            fabric::level_word(fabric.kind, 0, leaves.size()), sizes_text(leaves),
+            top > 0 ? fmt::format(" below {} of switches", count_of(top, "level")) : "",
+            one.networks.size() > 1
+                ? fmt::format(" in {}", count_of(one.networks.size(), "network"))
+                : "",
+            count_of(fabric.nodes.size(), "node"));
     }
 
     /// topology.yaml says the kind itself.
@@ -188,7 +191,8 @@ class FabricChecker {
         const auto& named = partition.limits.topology;
         if (!named.empty() && site_.fabrics.empty()) {
             say(subject, Level::error,
-                fmt::format("Topology={}, and no topology is known: slurmctld does not start", named));
+                fmt::format("Topology={}, and no topology is known: slurmctld does not start",
+                            named));
         }
         if (partition.mixed) {
             say(subject, Level::warning,
@@ -217,11 +221,9 @@ class FabricChecker {
             return " on no fabric";
         }
         const auto used = partition.spans.front().used;
-        return fmt::format(" on {} {}{}", used,
-                           fabric::level_word(fabric->fabric.kind, 0, used),
-                           fabric->fabric.name.empty()
-                               ? ""
-                               : fmt::format(" of \"{}\"", fabric->fabric.name));
+        return fmt::format(
+            " on {} {}{}", used, fabric::level_word(fabric->fabric.kind, 0, used),
+            fabric->fabric.name.empty() ? "" : fmt::format(" of \"{}\"", fabric->fabric.name));
     }
 
     const Site& site_;

@@ -67,11 +67,11 @@ std::string summary(const Fabric& fabric) {
     if (fabric.kind == Kind::tree) {
         text += fmt::format("switches {}, top level {}, roots {}\n", fabric.switches.size(), top,
                             fabric.roots().size());
-        for (const auto& level : fabric::find_levels(fabric)) {
-            text += fmt::format("level {}: {} groups\n", level.level, level.groups);
-        }
     } else if (fabric.kind == Kind::block) {
         text += fmt::format("block sizes {}\n", fmt::join(fabric.block_sizes, ", "));
+    }
+    for (const auto& level : fabric::find_levels(fabric)) {
+        text += fmt::format("level {}: {} groups\n", level.level, level.groups);
     }
     return text + leaves_text(fabric);
 }

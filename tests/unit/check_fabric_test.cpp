@@ -39,11 +39,13 @@ std::string said(const std::string& topology, std::optional<std::uint32_t> slurm
     return text;
 }
 
-const std::string even = "SwitchName=a Nodes=n[1-4]\nSwitchName=b Nodes=n[5-8]\n"
-                         "SwitchName=top Switches=a,b\n";
+const std::string even =
+    "SwitchName=a Nodes=n[1-4]\nSwitchName=b Nodes=n[5-8]\n"
+    "SwitchName=top Switches=a,b\n";
 /// As a rack's columns are numbered: neighbours by name are on other leaves.
-const std::string striped = "SwitchName=a Nodes=n[1,3,5,7]\nSwitchName=b Nodes=n[2,4,6,8]\n"
-                            "SwitchName=top Switches=a,b\n";
+const std::string striped =
+    "SwitchName=a Nodes=n[1,3,5,7]\nSwitchName=b Nodes=n[2,4,6,8]\n"
+    "SwitchName=top Switches=a,b\n";
 const std::string striped_blocks = "BlockName=a Nodes=n[1,3,5,7]\nBlockName=b Nodes=n[2,4,6,8]\n";
 
 }  // namespace
@@ -121,8 +123,8 @@ TEST_CASE("numbers in names count as numbers: n2 comes before n10", "[check]") {
     auto fabric = fabric::parse_topology_conf(topology, "t").value();
     test::ClusterShape shape;
     shape.nodes = 12;
-    const auto site = policy::compile(*policy::parse_policy("", "p"), test::make_cluster(shape),
-                                      {fabric});
+    const auto site =
+        policy::compile(*policy::parse_policy("", "p"), test::make_cluster(shape), {fabric});
 
     for (const auto& finding : policy::check_fabrics(site, "topology.conf", slurm_24_11)) {
         CHECK(finding.subject != "ranks");
@@ -137,7 +139,8 @@ TEST_CASE("check tells of a Topology= where there is none, and of a plugin too n
     const auto errors = [&](std::uint32_t slurm) {
         std::string text;
         for (const auto& finding : policy::check_fabrics(site, "", slurm)) {
-            text += finding.level == Level::error ? finding.subject + ": " + finding.text + "\n" : "";
+            text +=
+                finding.level == Level::error ? finding.subject + ": " + finding.text + "\n" : "";
         }
         return text;
     };
@@ -151,7 +154,8 @@ TEST_CASE("check tells of a Topology= where there is none, and of a plugin too n
 }
 
 TEST_CASE("check tells of a topology.yaml that an older Slurm does not read", "[check]") {
-    CHECK_THAT(said(even, slurm_24_11, "topology.yaml"),
-               ContainsSubstring("error topology: topology.yaml: Slurm before 25.05 does not read it"));
+    CHECK_THAT(
+        said(even, slurm_24_11, "topology.yaml"),
+        ContainsSubstring("error topology: topology.yaml: Slurm before 25.05 does not read it"));
     CHECK(said(even, slurm_26_05, "topology.yaml").find("before 25.05") == std::string::npos);
 }

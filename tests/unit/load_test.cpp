@@ -65,7 +65,8 @@ TEST_CASE("topology.yaml needs no TopologyPlugin, topology.conf does", "[load]")
     CHECK(read_as(folder.load()) == "topology.yaml: hall/1");
 }
 
-TEST_CASE("the policy's topology is read by the suffix of its name, whatever lies beside", "[load]") {
+TEST_CASE("the policy's topology is read by the suffix of its name, whatever lies beside",
+          "[load]") {
     for (const std::string name : {"fabric.yaml", "fabric.yml", "fabric.conf"}) {
         CAPTURE(name);
         SiteFolder folder;

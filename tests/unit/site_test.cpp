@@ -120,7 +120,8 @@ TEST_CASE("the leaves of a tree are grouped by network and by level", "[site][le
          "SwitchName=l4 Nodes=n4\nSwitchName=p1 Switches=l1,l2\nSwitchName=p2 Switches=l3\n"
          "SwitchName=top Switches=p1,p2\n",
          "0 1 2 | 3", "level 1: 0 0 1 2"},
-        {"tops that share a leaf", "SwitchName=l1 Nodes=n1\nSwitchName=l2 Nodes=n2\n"
+        {"tops that share a leaf",
+         "SwitchName=l1 Nodes=n1\nSwitchName=l2 Nodes=n2\n"
          "SwitchName=l3 Nodes=n3\nSwitchName=a Switches=l1,l2\nSwitchName=b Switches=l2,l3\n",
          "0 1 | 1 2", ""},
         {"a bare switch joins nothing", "SwitchName=x\nSwitchName=l1 Nodes=n1\n", "0", ""},
@@ -157,9 +158,9 @@ TEST_CASE("a partition is governed by the topology it names, else by the default
     }));
     CAPTURE(c.why);
 
-    const auto site = make_site({read(four_leaves, "narrow", c.first_default),
-                                 read(two_leaves, "wide", c.second_default)},
-                                c.topology, "");
+    const auto site = make_site(
+        {read(four_leaves, "narrow", c.first_default), read(two_leaves, "wide", c.second_default)},
+        c.topology, "");
 
     const auto* fabric = site.fabric_of(*site.find("main"));
     CHECK((fabric != nullptr ? fabric->fabric.name : "-") == c.expected);
@@ -177,8 +178,8 @@ TEST_CASE("an unknown Topology= is a warning, and leaves its jobs to Slurm", "[s
 }
 
 TEST_CASE("each partition has the least leaves of its own fabric", "[site][review]") {
-    const auto site = make_site({read(four_leaves, "narrow"), read(two_leaves, "wide")}, "narrow",
-                                "wide");
+    const auto site =
+        make_site({read(four_leaves, "narrow"), read(two_leaves, "wide")}, "narrow", "wide");
 
     CHECK(policy::review(nodes_in(3, "main"), site).changes.switches == 2U);
     CHECK(policy::review(nodes_in(3, "second"), site).changes.switches == 1U);
@@ -298,8 +299,10 @@ TEST_CASE("explain shows a line for each level", "[site][explain]") {
 
     const auto text = report::explain_text("job.sbatch", explained, site);
 
-    CHECK_THAT(text, ContainsSubstring("fabric   2 leaf switches at least, of 4 with usable nodes\n"));
-    CHECK_THAT(text, ContainsSubstring("         1 level-1 switch at least, of 2 with usable nodes\n"));
+    CHECK_THAT(text,
+               ContainsSubstring("fabric   2 leaf switches at least, of 4 with usable nodes\n"));
+    CHECK_THAT(text,
+               ContainsSubstring("         1 level-1 switch at least, of 2 with usable nodes\n"));
     CHECK_THAT(report::explain_json("job.sbatch", explained, site),
                ContainsSubstring("\"levels\": ["));
 }

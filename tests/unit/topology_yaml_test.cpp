@@ -67,7 +67,8 @@ struct Case {
 
 }  // namespace
 
-TEST_CASE("topologies of each kind are read, with their names and the default", "[topology][yaml]") {
+TEST_CASE("topologies of each kind are read, with their names and the default",
+          "[topology][yaml]") {
     const auto c = GENERATE(values<Case>({
         {"a tree", topology("  cluster_default: true\n" + tree), "x (default): tree s1=n[1-4]"},
         {"children and nodes",
@@ -78,10 +79,12 @@ TEST_CASE("topologies of each kind are read, with their names and the default", 
          topology("  block:\n    block_sizes: [2, 4]\n    blocks:\n      - block: a\n"
                   "        nodes: n[1-2]\n      - block: b\n        nodes: n[3-4]\n"),
          "x: block a=n[1-2] b=n[3-4] sizes 2,4"},
-        {"blocks without sizes", topology("  block:\n    blocks:\n      - {block: a, nodes: 'n[1-3]'}\n"),
+        {"blocks without sizes",
+         topology("  block:\n    blocks:\n      - {block: a, nodes: 'n[1-3]'}\n"),
          "x: block a=n[1-3] sizes 3,6,12,24,48"},
-        {"one size, one block, as no list", topology("  block:\n    block_sizes: 2\n    blocks:\n"
-                                                     "      block: a\n      nodes: n[1-2]\n"),
+        {"one size, one block, as no list",
+         topology("  block:\n    block_sizes: 2\n    blocks:\n"
+                  "      block: a\n      nodes: n[1-2]\n"),
          "x: block a=n[1-2] sizes 2"},
         {"blocks and switches without nodes",
          topology("  tree:\n    switches:\n      - switch: a\n        nodes:\n      - switch: b\n"
@@ -89,22 +92,25 @@ TEST_CASE("topologies of each kind are read, with their names and the default", 
          "x: tree b=n1"},
         {"flat", topology("  flat: true\n"), "x: flat"},
         {"flat as an empty map", topology("  flat: {}\n"), "x: flat"},
-        {"a ring", topology("  ring:\n    rings:\n      - ring: r1\n        nodes: n[1-8]\n"), "x: ring"},
-        {"a torus", topology("  torus3d:\n    toruses:\n      - name: p\n        nodes: n[1-4]\n"
-                             "        dims: {x: 2, y: 2, z: 1}\n        placements:\n"
-                             "          - dims: {x: 1, y: 1, z: 1}\n"),
+        {"a ring", topology("  ring:\n    rings:\n      - ring: r1\n        nodes: n[1-8]\n"),
+         "x: ring"},
+        {"a torus",
+         topology("  torus3d:\n    toruses:\n      - name: p\n        nodes: n[1-4]\n"
+                  "        dims: {x: 2, y: 2, z: 1}\n        placements:\n"
+                  "          - dims: {x: 1, y: 1, z: 1}\n"),
          "x: torus3d"},
         {"several, in the order of the file",
          topology(tree) + "- topology: y\n  cluster_default: yes\n  flat: true\n",
          "x: tree s1=n[1-4] | y (default): flat"},
-        {"a single one, as no list", "topology: x\n" + tree.substr(2, 6) +
-                                         "  switches:\n    - {switch: s1, nodes: n1}\n",
+        {"a single one, as no list",
+         "topology: x\n" + tree.substr(2, 6) + "  switches:\n    - {switch: s1, nodes: n1}\n",
          "x: tree s1=n1"},
         {"kinds that are said and empty, as scontrol prints them",
          topology("  block: {}\n  flat: false\n  ring: {}\n  torus3d: {}\n" + tree),
          "x: tree s1=n[1-4]"},
-        {"numbers as names", topology("  tree:\n    switches:\n      - switch: 7\n"
-                                      "        nodes: \"1101\"\n"),
+        {"numbers as names",
+         topology("  tree:\n    switches:\n      - switch: 7\n"
+                  "        nodes: \"1101\"\n"),
          "x: tree 7=1101"},
         {"blanks in a list", topology("  tree: {switches: [{switch: s1, nodes: 'n1, n2'}]}\n"),
          "x: tree s1=n[1-2]"},
@@ -154,8 +160,9 @@ TEST_CASE("what Slurm takes of topology.yaml and people rarely mean is a warning
          topology("  tree:\n    switches:\n      - {switch: a, nodes: 'n[1-2]'}\n"
                   "      - {switch: b, nodes: 'n[2-3]'}\n      - {switch: t, children: 'a,b'}\n"),
          "topology.yaml:2:3: 1 node under more than one leaf switch: n2"},
-        {"two networks", topology("  tree:\n    switches:\n      - {switch: a, nodes: n1}\n"
-                                  "      - {switch: b, nodes: n2}\n"),
+        {"two networks",
+         topology("  tree:\n    switches:\n      - {switch: a, nodes: n1}\n"
+                  "      - {switch: b, nodes: n2}\n"),
          "topology.yaml:2:3: no switch joins all nodes, a job stays within one of these: a (1 "
          "node), b (1 node)"},
         {"a tree without nodes", topology("  tree: {switches: [{switch: a}]}\n"),
@@ -182,11 +189,13 @@ TEST_CASE("of a key that is given twice the last counts", "[topology][yaml]") {
     CHECK(fabrics_text(fabric::parse_topology_yaml(text, "t")) == "x: tree s9=n9");
 }
 
-TEST_CASE("what Slurm refuses of topology.yaml is an error with its place", "[topology][yaml][errors]") {
+TEST_CASE("what Slurm refuses of topology.yaml is an error with its place",
+          "[topology][yaml][errors]") {
     const auto c = GENERATE(values<Case>({
         {"a word for the file", "topology/tree\n",
          "topology.yaml:1:1: this is to be a list of topologies, not the word \"topology/tree\""},
-        {"a word for a topology", "- x\n", "topology.yaml:1:3: this is to be a map, as every topology"},
+        {"a word for a topology", "- x\n",
+         "topology.yaml:1:3: this is to be a map, as every topology"},
         {"no kind", topology("  cluster_default: true\n"),
          "topology.yaml:1:3: topology \"x\" is of no kind: give it a tree, block, flat, ring or"},
         {"flat: false alone", topology("  flat: false\n"), "topology \"x\" is of no kind"},
@@ -197,20 +206,24 @@ TEST_CASE("what Slurm refuses of topology.yaml is an error with its place", "[to
         {"a tree that is a list", topology("  tree: []\n"), "\"tree\" is to be a map, not a list"},
         {"a tree that is nothing", topology("  tree:\n  flat: true\n"),
          "topology.yaml:2:3: \"tree\" is to be a map, not nothing"},
-        {"no switches", topology("  tree: {switch: s1}\n"), "topology.yaml:2:3: \"tree\" has no \"switches\""},
+        {"no switches", topology("  tree: {switch: s1}\n"),
+         "topology.yaml:2:3: \"tree\" has no \"switches\""},
         {"switches that are words", topology("  tree: {switches: [s1]}\n"),
-         "topology.yaml:2:21: this is to be a map, as every item of \"switches\", not the word \"s1\""},
+         "topology.yaml:2:21: this is to be a map, as every item of \"switches\", not the word "
+         "\"s1\""},
         {"a switch without a name", topology("  tree: {switches: [{nodes: n1}]}\n"),
          "topology.yaml:2:21: switch without a name"},
-        {"a switch twice", topology("  tree:\n    switches:\n      - {switch: s, nodes: n1}\n"
-                                    "      - {switch: s, nodes: n2}\n"),
+        {"a switch twice",
+         topology("  tree:\n    switches:\n      - {switch: s, nodes: n1}\n"
+                  "      - {switch: s, nodes: n2}\n"),
          "topology.yaml:5:10: \"s\" is defined twice"},
         {"a child that is not there", topology("  tree: {switches: [{switch: s, children: t}]}\n"),
          "topology.yaml:2:33: switch \"s\" names the child \"t\", which is not in this file"},
-        {"a switch that is its own child", topology("  tree: {switches: [{switch: s, children: s}]}\n"),
-         "which is itself"},
-        {"a circle", topology("  tree:\n    switches:\n      - {switch: a, children: b}\n"
-                              "      - {switch: b, children: a}\n"),
+        {"a switch that is its own child",
+         topology("  tree: {switches: [{switch: s, children: s}]}\n"), "which is itself"},
+        {"a circle",
+         topology("  tree:\n    switches:\n      - {switch: a, children: b}\n"
+                  "      - {switch: b, children: a}\n"),
          "in or above a circle"},
         {"nodes as a list", topology("  tree: {switches: [{switch: s, nodes: [n1, n2]}]}\n"),
          "topology.yaml:2:33: \"nodes\" is to be a word, not a list"},
@@ -218,26 +231,33 @@ TEST_CASE("what Slurm refuses of topology.yaml is an error with its place", "[to
          "topology.yaml:2:33: nodes: bracket"},
         {"a backwards range", topology("  tree: {switches: [{switch: s, nodes: 'n[4-1]'}]}\n"),
          "\"4-1\" is not a number or a range"},
-        {"a block twice", topology("  block:\n    blocks:\n      - {block: b, nodes: n1}\n"
-                                   "      - {block: b, nodes: n2}\n"),
+        {"a block twice",
+         topology("  block:\n    blocks:\n      - {block: b, nodes: n1}\n"
+                  "      - {block: b, nodes: n2}\n"),
          "topology.yaml:5:10: \"b\" is defined twice"},
         {"a size that is no number", topology("  block: {block_sizes: [four], blocks: []}\n"),
          "topology.yaml:2:25: block_sizes: \"four\" is not the first size times"},
-        {"sizes that shrink", topology("  block:\n    block_sizes:\n      - 4\n      - 2\n    blocks: []\n"),
+        {"sizes that shrink",
+         topology("  block:\n    block_sizes:\n      - 4\n      - 2\n    blocks: []\n"),
          "topology.yaml:5:9: block_sizes: \"2\" is not the first size times"},
         {"sizes as a map", topology("  block: {block_sizes: {a: 1}, blocks: []}\n"),
          "\"block_sizes\" is to be a list of numbers, not a map"},
-        {"rings as a word", topology("  ring: {rings: r1}\n"), "\"rings\" is to be a list, not the word"},
-        {"a ring without a name", topology("  ring: {rings: [{nodes: n1}]}\n"), "ring without a name"},
+        {"rings as a word", topology("  ring: {rings: r1}\n"),
+         "\"rings\" is to be a list, not the word"},
+        {"a ring without a name", topology("  ring: {rings: [{nodes: n1}]}\n"),
+         "ring without a name"},
         {"a torus of more places than nodes",
-         topology("  torus3d:\n    toruses:\n      - {name: p, nodes: 'n[1-4]', dims: {x: 2, y: 2, z: 2}}\n"),
+         topology("  torus3d:\n    toruses:\n      - {name: p, nodes: 'n[1-4]', dims: {x: 2, y: 2, "
+                  "z: 2}}\n"),
          "topology.yaml:4:9: torus \"p\" has 8 places and 4 nodes"},
         {"a torus without places", topology("  torus3d: {toruses: [{name: p, nodes: n1}]}\n"),
          "\"dims\" is to be a map of x, y and z"},
-        {"a torus without a height", topology("  torus3d: {toruses: [{name: p, dims: {x: 1, y: 0}}]}\n"),
+        {"a torus without a height",
+         topology("  torus3d: {toruses: [{name: p, dims: {x: 1, y: 0}}]}\n"),
          "topology.yaml:2:46: \"y\" is to be a number above zero"},
-        {"an alias", topology("  tree: &t {switches: [{switch: s, nodes: n1}]}\n") +
-                         "- topology: y\n  tree: *t\n",
+        {"an alias",
+         topology("  tree: &t {switches: [{switch: s, nodes: n1}]}\n") +
+             "- topology: y\n  tree: *t\n",
          "topology.yaml:4:9: an alias: Slurm takes none, write the value again"},
         {"an unclosed bracket", topology("  tree: [\n"), "this is no YAML"},
         {"wrong indentation", "- topology: x\n  flat: true\n tree: x\n",

@@ -7,11 +7,32 @@
 
 namespace railhead::fabric {
 
+namespace {
+
+/// Larger leaves than this are sorted, not counted.
+constexpr std::uint32_t most_counted = 4096;
+
+}  // namespace
+
 SpanTable::SpanTable(std::span<const std::uint32_t> sizes) {
+    // Leaves are many and of few sizes: how often each size is there takes less time than sorting.
+    const auto largest = sizes.empty() ? 0U : *std::ranges::max_element(sizes);
+    held_.reserve(sizes.size());
+    std::uint64_t sum = 0;
+    if (largest <= most_counted) {
+        std::vector<std::uint32_t> times(largest + 1);
+        for (const auto size : sizes) {
+            ++times[size];
+        }
+        for (auto size = largest; size > 0; --size) {
+            for (; times[size] > 0; --times[size]) {
+                held_.push_back(sum += size);
+            }
+        }
+        return;
+    }
     std::vector<std::uint32_t> sorted{sizes.begin(), sizes.end()};
     std::ranges::sort(sorted, std::greater{});
-    held_.reserve(sorted.size());
-    std::uint64_t sum = 0;
     for (const auto size : sorted) {
         if (size > 0) {
             held_.push_back(sum += size);

@@ -111,8 +111,9 @@ void apply_lemons_rule(Work& work) {
     if (work.site.lemons.empty() || work.nodes == 0 || work.nodes < settings.min_nodes) {
         return;
     }
-    const auto excluded = indices_of(work.request.exclude, work.site);
-    auto lemons = excluded ? lemons_for(work, *excluded) : std::vector<std::uint32_t>{};
+    const auto* narrowing = narrowing_of(work, work.nodes);
+    auto lemons = lemons_for(work, narrowing != nullptr ? narrowing->excluded
+                                                        : std::vector<std::uint32_t>{});
     if (!lemons.empty() && !work.request.node_list.empty()) {
         spare_named(work, lemons);
     }

@@ -1,0 +1,158 @@
+"""The placement bench: the same jobs on a real slurmctld under several policies.  README.md says how to run it.
+
+    /usr/bin/python3 tests/bench/placement/bench.py --build build/release --out results.jsonl
+"""
+
+import argparse
+import dataclasses
+import itertools
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CHECKOUT = HERE.parents[2]
+sys.path.insert(0, str(CHECKOUT / "tests" / "slurm"))
+
+import mix  # noqa: E402  (rig.py is in tests/slurm)
+import play  # noqa: E402
+from policies import find_policy  # noqa: E402
+from rig import slurm_version  # noqa: E402
+
+WINDOW_S = 75
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One point of the matrix; its fields are the key by which a result is found again."""
+
+    mix: str
+    policy: str
+    slowdown: float
+    load: float
+    seed: int
+    window_s: int = WINDOW_S
+
+    @property
+    def key(self):
+        return dataclasses.astuple(self)
+
+
+def make_jobs(run, site):
+    if run.mix == "synthetic":
+        return mix.synthetic(site, run.seed, run.load, run.window_s)
+    return mix.philly(site, run.seed, run.load, run.window_s, mix.traces_folder(CHECKOUT))
+
+
+def cpu_s(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def play_run(run, plugins):
+    """Plays one run; the result as it is written to the file of results."""
+    policy = find_policy(run.policy)
+    site = mix.default_site(policy.set_aside)
+    jobs = make_jobs(run, site)
+    begun = time.monotonic()
+    with play.make_rig(site, policy, run.slowdown, plugins) as rig:
+        player = play.Player(rig, site, policy, run.slowdown)
+        fates = player.play(jobs)
+        used_s = cpu_s(int((rig.dir / "slurmctld.pid").read_text()))
+    return {
+        **dataclasses.asdict(run), "slurm": ".".join(map(str, slurm_version())), "wall_s": round(time.monotonic() - begun, 1),
+        "slurmctld_cpu_s": round(used_s, 2), "machine_load": round(os.getloadavg()[0], 1), "late_s": round(player.late_s, 2),
+        "jobs": [fate_row(fate) for fate in fates if fate.job.measured],
+    }
+
+
+def fate_row(fate):
+    """[index, nodes, kind, run, wait, completion time, span, minimal span], times in seconds; refused: [index, nodes, kind, why]"""
+    job = fate.job
+    if fate.id is None:
+        return [job.index, job.nodes, job.kind, fate.error]
+    return [job.index, job.nodes, job.kind, round(job.run_s, 2), round(fate.wait_s, 2), round(fate.end_s - fate.submit_s, 2),
+            fate.span, fate.minimal]
+
+
+def matrix(arguments):
+    """Every run asked for; those of one seed and load next to each other, so that they share the machine's mood."""
+    mixes = [name for name in arguments.mixes if name != "philly" or mix.traces_folder(CHECKOUT)]
+    if "philly" in arguments.mixes and "philly" not in mixes:
+        print("SKIPPED: the mix drawn from Philly: no shared/traces beside the checkout", file=sys.stderr)
+    return [Run(name, policy, slowdown, load, seed, arguments.window)
+            for name, seed, load, slowdown, policy in itertools.product(
+                mixes, range(1, arguments.seeds + 1), arguments.loads, arguments.slowdowns, arguments.policies)]
+
+
+def read_results(path):
+    """The results in a file of JSON lines; a last line that was cut off by a kill does not count."""
+    if not path.exists():
+        return []
+    lines = path.read_text().split("\n")
+    return [json.loads(line) for line in lines[:-1] if line]
+
+
+def result_key(result):
+    return tuple(result[field.name] for field in dataclasses.fields(Run))
+
+
+def run_all(runs, arguments):
+    """Plays the runs that have no result yet, several at a time, each in a process of its own."""
+    done = {result_key(result) for result in read_results(arguments.out)}
+    todo = [run for run in runs if run.key not in done]
+    print(f"{len(runs)} runs, {len(runs) - len(todo)} of them done before, {arguments.parallel} at a time", file=sys.stderr)
+    running, failed, begun = {}, 0, time.monotonic()
+    while todo or running:
+        while todo and len(running) < arguments.parallel:
+            run = todo.pop(0)
+            command = [sys.executable, __file__, "--build", arguments.build, "--one", json.dumps(run.key)]
+            running[subprocess.Popen(command, stdout=subprocess.PIPE, text=True)] = run
+        ended = [process for process in running if process.poll() is not None]
+        for process in ended:
+            run, line = running.pop(process), process.stdout.read()
+            failed += process.returncode != 0
+            if process.returncode == 0:
+                with open(arguments.out, "a") as file:
+                    file.write(line)
+            left = len(todo) + len(running)
+            print(f"{time.monotonic() - begun:5.0f} s  {left:3} left  {'ok ' if process.returncode == 0 else 'BAD'} {run.key}",
+                  file=sys.stderr)
+        time.sleep(0.2)
+    return failed
+
+
+def parse_arguments():
+    def listed(kind):
+        return lambda text: [kind(part) for part in text.split(",")]
+    parser = argparse.ArgumentParser(prog="bench.py", description=__doc__)
+    parser.add_argument("--build", type=Path, default=CHECKOUT / "build" / "dev", help="build folder with our plugins")
+    parser.add_argument("--out", type=Path, help="file of results, JSON lines; a second run goes on where this one ends")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--loads", type=listed(float), default=[0.9, 1.1, 1.25])
+    parser.add_argument("--slowdowns", type=listed(float), default=[0, 0.05, 0.1, 0.2])
+    parser.add_argument("--mixes", type=listed(str), default=["synthetic", "philly"])
+    parser.add_argument("--policy", action="append", dest="policies", metavar="NAME", help="a policy to compare; may be repeated")
+    parser.add_argument("--window", type=int, default=WINDOW_S, help="seconds in which jobs arrive")
+    parser.add_argument("--parallel", type=int, default=6, help="clusters at a time")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
+    if arguments.one:
+        result = play_run(Run(*json.loads(arguments.one)), arguments.build / "plugins")
+        print(json.dumps(result, separators=(",", ":")))
+        return
+    arguments.policies = arguments.policies or ["stock", "switches", "railhead"]
+    if not arguments.out:
+        sys.exit("bench: --out FILE is needed")
+    sys.exit(1 if run_all(matrix(arguments), arguments) else 0)
+
+
+if __name__ == "__main__":
+    main()

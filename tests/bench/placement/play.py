@@ -1,0 +1,153 @@
+"""Plays one job list against one real slurmctld, and tells when and where each job ran.
+
+Nodes exist in slurmctld only: a job that has nodes is "configuring" until it is cancelled.  So the player is what ends
+jobs: it looks every POLL_S which have started and where, works out how long each runs on those leaves, and cancels it
+when it is done.
+"""
+
+import dataclasses
+import heapq
+import itertools
+import re
+import time
+
+import policies
+from fabric import hostlist, parse_hostlist
+from rig import Rig, RigError
+
+POLL_S = 0.2
+TAIL_S = 300  # a job that has not started so long after the last arrival
+
+
+@dataclasses.dataclass
+class Fate:
+    """What became of a job; times in seconds of the run."""
+
+    job: object
+    id: int | None = None  # None: refused
+    submit_s: float = 0
+    start_s: float | None = None
+    end_s: float | None = None
+    span: int = 0
+    minimal: int = 0
+    error: str = ""
+
+    @property
+    def excess(self):
+        return self.span - self.minimal
+
+    @property
+    def wait_s(self):
+        return self.start_s - self.submit_s
+
+
+def make_rig(site, policy, slowdown, plugins):
+    """A cluster of cloud nodes, as `policy` has it."""
+    railhead = {"plugins": plugins, "job_submit": True, "policy": policies.railhead_toml(policy, slowdown)}
+    return Rig(policies.node_groups(site, policy), cloud=True, leaves=site.fabric.leaves, partitions=policies.partitions(site),
+               scheduler=policies.SCHEDULER, extra="SlurmctldDebug=error\nMinJobAge=10",
+               **(railhead if policy.railhead else {}))
+
+
+class Player:
+    """One run; see the top of this file."""
+
+    def __init__(self, rig, site, policy, slowdown):
+        self.rig, self.site, self.policy, self.slowdown = rig, site, policy, slowdown
+        self.waiting = {}  # id -> Fate, submitted and not yet started
+        self.due = []  # heap of (end, id, Fate)
+        self.fates = []
+        self.begun = 0
+        self.late_s = 0  # the worst delay of a submission
+
+    def now(self):
+        return time.monotonic() - self.begun
+
+    def prepare(self):
+        """Wakes every node, so that none differs for the scheduler, and makes the reservation."""
+        self.rig.run(["scontrol", "create", "reservation", "ReservationName=held", f"Users={self.rig.user}", "StartTime=now",
+                      "Duration=infinite", f"Nodes={hostlist(self.site.fabric, self.site.held)}"], user="root")
+        (self.rig.work / "job").write_text("#!/bin/sh\n")
+        self.rig.run(["sbatch", f"-N{self.site.fabric.nodes - len(self.site.held)}", "job"])
+        self.rig.run(["sbatch", f"-N{len(self.site.held)}", "--reservation=held", "job"])
+        for _ in range(100):
+            time.sleep(POLL_S)
+            if len(self._queue()) == 2 and all(nodes for _, nodes in self._queue()):
+                break
+        else:
+            raise RigError("the cluster does not fill")
+        self.rig.run(["scancel", "-u", self.rig.user])
+
+    def _queue(self):
+        out = self.rig.run(["squeue", "-h", "-t", "PD,CF,R", "-o", "%i|%N"]).stdout
+        return [(int(job), nodes) for job, nodes in (line.split("|") for line in out.splitlines())]
+
+    def play(self, jobs):
+        """Returns the fate of each job that was submitted, as soon as all that are measured have started.
+
+        From then on it is known when they end.
+        """
+        self.prepare()
+        coming = sorted((job for job in jobs if job.arrival_s > 0), key=lambda job: job.arrival_s)
+        last = coming[-1].arrival_s
+        for job in jobs:
+            if job.arrival_s == 0:
+                self._submit(job)
+        self.begun = time.monotonic()
+        polled = 0
+        left = sum(job.measured for job in jobs)
+        while left:
+            while coming and coming[0].arrival_s <= self.now():
+                left -= self._submit(coming.pop(0))
+            self._end_due()
+            if self.now() - polled >= POLL_S:
+                polled = self.now()
+                left -= self._look()
+            if self.now() > last + TAIL_S:
+                raise RigError(f"{left} jobs have not started {TAIL_S} s after the last arrival")
+            upcoming = [polled + POLL_S, *[job.arrival_s for job in coming[:1]], *[end for end, _, _ in self.due[:1]]]
+            time.sleep(max(min(upcoming) - self.now(), 0))
+        return self.fates
+
+    def _submit(self, job):
+        """Returns how many measured jobs were refused: 0 or 1."""
+        if job.measured:
+            self.late_s = max(self.late_s, self.now() - job.arrival_s)
+        fate = Fate(job, submit_s=self.now())
+        self.fates.append(fate)
+        result = self.rig.run(["sbatch", "--parsable", *policies.options(self.site, self.policy, job, self.slowdown), "job"], check=False)
+        if found := re.match(r"\d+", result.stdout):
+            fate.id = int(found[0])
+            fate.minimal = self.site.minimal_span(job)
+            self.waiting[fate.id] = fate
+        else:
+            fate.error = result.stderr.strip().splitlines()[-1]
+        return job.measured and fate.id is None
+
+    def _look(self):
+        """Returns how many measured jobs have started since the last look."""
+        asked, before = self.now(), self._measured_waiting()
+        for id, nodes in self._queue():
+            if nodes and id in self.waiting:
+                self._start(self.waiting.pop(id), parse_hostlist(nodes), asked)
+        return before - self._measured_waiting()
+
+    def _measured_waiting(self):
+        return sum(fate.job.measured for fate in self.waiting.values())
+
+    def _start(self, fate, nodes, now):
+        if len(nodes) != fate.job.nodes:
+            raise RigError(f"job {fate.id} asked for {fate.job.nodes} nodes and got {len(nodes)}")
+        fate.start_s = now
+        fate.span = self.site.fabric.span(nodes)
+        run_s = fate.job.run_s * (1 + self.slowdown * (fate.excess > 0))
+        fate.end_s = now + run_s
+        heapq.heappush(self.due, (fate.end_s, fate.id, fate))
+
+    def _end_due(self):
+        """Cancels what is done."""
+        over = []
+        while self.due and self.due[0][0] <= self.now():
+            over.append(heapq.heappop(self.due)[2])
+        if over:
+            self.rig.run(["scancel", *[fate.id for fate in over]])

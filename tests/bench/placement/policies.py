@@ -1,0 +1,93 @@
+"""The policies that are compared: what is in slurm.conf and railhead.toml, and what is added to each job."""
+
+import dataclasses
+import itertools
+
+from fabric import hostlist
+from mix import LIMIT_STRETCH
+from rig import Nodes
+
+SCHEDULER = "bf_interval=1,sched_interval=2,max_switch_wait=1000000,bf_max_job_test=1000,default_queue_depth=1000"
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """All times in seconds.  `wait_s`, `price` and `below` act on what is submitted, as a Lua script would: no Railhead."""
+
+    name: str
+    wait_s: int | None = None  # --switches=<least>@wait on every job of two nodes and more
+    price: float = 0  # waits price x true slowdown x time limit longer
+    set_aside: int = 0  # leaves with the feature "small"
+    below: int = 0  # --prefer=small on jobs of fewer nodes
+    weights: str = ""  # of nodes in slurm.conf: "aside": set-aside leaves first; "ramp": leaf by leaf
+    railhead: bool = False
+    misprice: float = 1  # what Railhead takes for the slowdown, over the true one
+    queue_s: int = 0
+
+
+FOREVER_S = 1_000_000
+POLICIES = {policy.name: policy for policy in [
+    Policy("stock"),
+    Policy("switches", wait_s=FOREVER_S),
+    Policy("railhead", railhead=True),
+    Policy("railhead-half-price", railhead=True, misprice=0.5),
+    Policy("railhead-double-price", railhead=True, misprice=2),
+]}
+
+
+def find_policy(name):
+    """A policy by its name; "try:wait_s=20,set_aside=4,below=8" is one made up of levers."""
+    if not name.startswith("try:"):
+        return POLICIES[name]
+    types = {field.name: field.type for field in dataclasses.fields(Policy)}
+    pairs = (pair.split("=") for pair in name.removeprefix("try:").split(","))
+    convert = {"price": float, "weights": str}
+    assert types
+    return Policy(name, **{key: convert.get(key, int)(value) for key, value in pairs})
+
+
+def railhead_toml(policy, slowdown):
+    """The policy file, told the true slowdown of the run; limits are stretched, so the share is divided by as much."""
+    lines = ['mode = "enforce"', 'notes = "never"', "", "[placement]",
+             f"wait = {max(1, round(slowdown*policy.misprice*42))}"]
+    if policy.set_aside:
+        lines.append('set_aside = "small"')
+    return "\n".join(lines) + "\n"
+
+
+def node_groups(site, policy):
+    """Runs of nodes with equal features, for the rig."""
+    def features(node):
+        return ",".join(name for name, nodes in (("fast", site.fast), ("small", site.small)) if node in nodes)
+    runs = itertools.groupby(range(site.fabric.nodes), key=features)
+    return [Nodes(len(list(run)), features=text) for text, run in runs]
+
+
+def weight_lines(site, policy):
+    return ""
+
+
+def partitions(site):
+    return ("PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n"
+            f"PartitionName=half Nodes={hostlist(site.fabric, site.half)} MaxTime=INFINITE State=UP")
+
+
+def preference(site, policy, job):
+    """What --prefer says for a job that the set-aside leaves can hold; None: nothing."""
+    kind = site.kinds[job.kind]
+    if job.nodes >= policy.below or job.kind in ("held", "named") or len(kind.usable & site.small) < job.nodes:
+        return None
+    return "fast&small" if job.kind == "fast" else "small"
+
+
+def options(site, policy, job, slowdown):
+    """The job's own options, and what the policy has users (or a Lua script) add."""
+    own = [*site.options(job), "--gres=gpu:8"]
+    if not site.kinds[job.kind].usable:
+        return own
+    if policy.wait_s is not None and job.nodes > 1:
+        wait_s = policy.wait_s + round(policy.price * slowdown * job.limit_min * 60 / LIMIT_STRETCH)
+        own.append(f"--switches={site.minimal_span(job)}@{wait_s // 60}:{wait_s % 60:02}")
+    if wanted := preference(site, policy, job):
+        own.append(f"--prefer={wanted}")
+    return own

@@ -125,21 +125,34 @@ def run_all(runs, arguments):
     return failed
 
 
+FULL = {"seeds": 5, "loads": [0.9, 1.1, 1.25], "slowdowns": [0, 0.05, 0.1, 0.2], "mixes": ["synthetic", "philly"],
+        "window": WINDOW_S, "parallel": 8}
+QUICK = {"seeds": 1, "loads": [1.1], "slowdowns": [0.1], "mixes": ["synthetic"], "window": 12, "parallel": 3}
+
+
 def parse_arguments():
     def listed(kind):
         return lambda text: [kind(part) for part in text.split(",")]
-    parser = argparse.ArgumentParser(prog="bench.py", description=__doc__)
+    parser = argparse.ArgumentParser(prog="bench.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--build", type=Path, default=CHECKOUT / "build" / "dev", help="build folder with our plugins")
     parser.add_argument("--out", type=Path, help="file of results, JSON lines; a second run goes on where this one ends")
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--loads", type=listed(float), default=[0.9, 1.1, 1.25])
-    parser.add_argument("--slowdowns", type=listed(float), default=[0, 0.05, 0.1, 0.2])
-    parser.add_argument("--mixes", type=listed(str), default=["synthetic", "philly"])
-    parser.add_argument("--policy", action="append", dest="policies", metavar="NAME", help="a policy to compare; may be repeated")
-    parser.add_argument("--window", type=int, default=WINDOW_S, help="seconds in which jobs arrive")
-    parser.add_argument("--parallel", type=int, default=6, help="clusters at a time")
+    parser.add_argument("--quick", action="store_true", help="one seed and one load, about a minute: shows that the bench works")
+    parser.add_argument("--policy", action="append", metavar="NAME", help="may be repeated; default stock, switches, railhead")
+    parser.add_argument("--seeds", type=int, help="1 to so many")
+    parser.add_argument("--loads", type=listed(float), help="the work that comes, over what the cluster can do")
+    parser.add_argument("--slowdowns", type=listed(float), help="share by which a job slows on more leaves than it must")
+    parser.add_argument("--mixes", type=listed(str), help="synthetic, philly")
+    parser.add_argument("--window", type=int, help="seconds in which the measured jobs arrive")
+    parser.add_argument("--parallel", type=int, help="clusters at a time")
     parser.add_argument("--one", help=argparse.SUPPRESS)
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    for name, value in (QUICK if arguments.quick else FULL).items():
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, value)
+    arguments.policies = arguments.policy or ["stock", "switches", "railhead"]
+    if not (arguments.out or arguments.one):
+        parser.error("--out FILE is needed")
+    return arguments
 
 
 def main():
@@ -148,9 +161,6 @@ def main():
         result = play_run(Run(*json.loads(arguments.one)), arguments.build / "plugins")
         print(json.dumps(result, separators=(",", ":")))
         return
-    arguments.policies = arguments.policies or ["stock", "switches", "railhead"]
-    if not arguments.out:
-        sys.exit("bench: --out FILE is needed")
     sys.exit(1 if run_all(matrix(arguments), arguments) else 0)
 
 

@@ -6,9 +6,9 @@ import math
 import statistics
 
 LEAF = 16  # jobs below it are small
-FIGURES = {  # name -> (heading, unit, decimals)
-    "minimal": ("min. span", "%", 1), "excess": ("excess", "leaves", 2), "wait": ("wait", "s", 2), "wait_p95": ("p95", "s", 1),
-    "wait_small": ("small", "s", 2), "wait_single": ("single", "s", 2), "wait_large": ("large", "s", 2),
+FIGURES = {  # name -> (heading, unit, decimals); the waits are means but for the 95th percentile
+    "minimal": ("minimal", "%", 1), "excess": ("wide", "", 2), "wait": ("wait", "s", 2), "wait_p95": ("p95", "s", 1),
+    "wait_small": ("small", "s", 2), "wait_single": ("single", "s", 2), "wait_large": ("large", "s", 1),
     "completion": ("done in", "s", 2),
 }
 # Two-sided 95 % points of Student's t for 1 to 30 degrees of freedom.

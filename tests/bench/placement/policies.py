@@ -19,7 +19,7 @@ class Policy:
     price: float = 0  # waits price x true slowdown x time limit longer
     set_aside: int = 0  # leaves with the feature "small"
     below: int = 0  # --prefer=small on jobs of fewer nodes
-    weights: str = ""  # of nodes in slurm.conf: "aside": set-aside leaves first; "ramp": leaf by leaf
+    alternatives: int = 0  # --constraint=[leaf1|leaf2|…] instead of --switches on one-leaf jobs of so many nodes and more
     railhead: bool = False
     misprice: float = 1  # what Railhead takes for the slowdown, over the true one
     queue_s: int = 0
@@ -39,10 +39,8 @@ def find_policy(name):
     """A policy by its name; "try:wait_s=20,set_aside=4,below=8" is one made up of levers."""
     if not name.startswith("try:"):
         return POLICIES[name]
-    types = {field.name: field.type for field in dataclasses.fields(Policy)}
     pairs = (pair.split("=") for pair in name.removeprefix("try:").split(","))
-    convert = {"price": float, "weights": str}
-    assert types
+    convert = {"price": float}
     return Policy(name, **{key: convert.get(key, int)(value) for key, value in pairs})
 
 
@@ -58,13 +56,10 @@ def railhead_toml(policy, slowdown):
 def node_groups(site, policy):
     """Runs of nodes with equal features, for the rig."""
     def features(node):
-        return ",".join(name for name, nodes in (("fast", site.fast), ("small", site.small)) if node in nodes)
+        named = [name for name, nodes in (("fast", site.fast), ("small", site.small)) if node in nodes]
+        return ",".join([*named, *([f"leaf{node // site.fabric.leaf_size + 1}"] if policy.alternatives else [])])
     runs = itertools.groupby(range(site.fabric.nodes), key=features)
     return [Nodes(len(list(run)), features=text) for text, run in runs]
-
-
-def weight_lines(site, policy):
-    return ""
 
 
 def partitions(site):
@@ -80,11 +75,22 @@ def preference(site, policy, job):
     return "fast&small" if job.kind == "fast" else "small"
 
 
+def leaf_alternatives(site, policy, job):
+    """The leaves that could hold the job whole, as a constraint; None where the lever does not apply."""
+    kind = site.kinds[job.kind]
+    if not policy.alternatives or job.nodes < policy.alternatives or job.kind not in ("plain", "half"):
+        return None
+    leaves = [leaf + 1 for leaf in range(site.fabric.leaves) if len(site.fabric.on_leaves(leaf) & kind.usable) >= job.nodes]
+    return f"[{'|'.join(f'leaf{leaf}' for leaf in leaves)}]" if leaves else None
+
+
 def options(site, policy, job, slowdown):
     """The job's own options, and what the policy has users (or a Lua script) add."""
     own = [*site.options(job), "--gres=gpu:8"]
     if not site.kinds[job.kind].usable:
         return own
+    if pick := leaf_alternatives(site, policy, job):
+        return [*own, "-C", pick]
     if policy.wait_s is not None and job.nodes > 1:
         wait_s = policy.wait_s + round(policy.price * slowdown * job.limit_min * 60 / LIMIT_STRETCH)
         own.append(f"--switches={site.minimal_span(job)}@{wait_s // 60}:{wait_s % 60:02}")

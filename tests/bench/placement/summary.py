@@ -12,23 +12,27 @@ import aims
 from bench import read_results
 from figures import FIGURES, Table
 
-COLUMNS = ["minimal", "excess", "wait", "wait_p95", "wait_small", "wait_single", "wait_large", "completion"]
+NAME_WIDTH = 9
+COLUMNS = {  # figure -> (width, with its interval)
+    "minimal": (9, True), "excess": (5, False), "wait": (10, True), "wait_p95": (5, False), "wait_small": (10, True),
+    "wait_single": (10, True), "wait_large": (10, True), "completion": (11, True),
+}
 
 
-def cell(value, figure):
+def cell(value, figure, interval):
     """"99.2±0.4", as wide as the column."""
     decimals = FIGURES[figure][2]
     if math.isnan(value.mean):
         return "-"
-    return f"{value.mean:.{decimals}f}" + ("" if math.isnan(value.half) else f"±{value.half:.{decimals}f}")
+    shown = f"{value.mean:.{decimals}f}"
+    return f"{shown}±{value.half:.{decimals}f}" if interval and not math.isnan(value.half) else shown
 
 
 def row(table, policy, **wanted):
-    return f"{policy[:14]:14}" + "".join(f"{cell(table.of(policy, figure, **wanted), figure):>{w}}" for figure, w in
-                                          zip(COLUMNS, WIDTHS))
-
-
-WIDTHS = [9, 10, 9, 8, 10, 10, 10, 11]
+    cells = (f"{cell(table.of(policy, figure, **wanted), figure, interval):>{width}}"
+             for figure, (width, interval) in COLUMNS.items())
+    name = f"{policy:{NAME_WIDTH}}" if len(policy) <= NAME_WIDTH else f"{policy}\n{'':{NAME_WIDTH}}"
+    return name + "".join(cells)
 
 
 def print_block(table, title, **wanted):
@@ -43,9 +47,8 @@ def print_block(table, title, **wanted):
 
 
 def print_tables(table, by_load):
-    heads = "".join(f"{FIGURES[figure][0]:>{width}}" for figure, width in zip(COLUMNS, WIDTHS))
-    units = "".join(f"{FIGURES[figure][1]:>{width}}" for figure, width in zip(COLUMNS, WIDTHS))
-    print(f"{'':14}{heads}\n{'':14}{units}")
+    for index in (0, 1):
+        print(f"{'':{NAME_WIDTH}}" + "".join(f"{FIGURES[figure][index]:>{width}}" for figure, (width, _) in COLUMNS.items()))
     for mix in table.distinct(0):
         for slowdown in table.distinct(1):
             print_block(table, f"{mix} mix, a wider span costs {100 * slowdown:.0f} %, all loads", mix=mix, slowdown=slowdown)

@@ -69,14 +69,12 @@ class Site:
             "named": Kind((), free, 0.03, 8),
             # Refused by Slurm, and so by every policy.
             "unknown": Kind(("-C", "nosuchfeature"), frozenset(), 0.01, 8),
-            "too many": Kind(("-p", "half"), frozenset(), 0.01, 8),
+            "greedy": Kind(("--gres=gpu:16",), frozenset(), 0.01, 8),
         }
 
     def options(self, job):
-        """What the user writes, as options of sbatch."""
-        options = [*self.kinds[job.kind].options, f"-t{job.limit_min}"]
-        if job.kind == "too many":
-            return [*options, f"-N{self.fabric.nodes}"]
+        """What the user writes, as options of sbatch; the last of two counts."""
+        options = ["--gres=gpu:8", *self.kinds[job.kind].options, f"-t{job.limit_min}"]
         if job.needed:
             options += ["-w", ",".join(self.fabric.name(node) for node in sorted(job.needed))]
         return [*options, f"-N{job.nodes}"]

@@ -86,7 +86,7 @@ def leaf_alternatives(site, policy, job):
 
 def options(site, policy, job, slowdown):
     """The job's own options, and what the policy has users (or a Lua script) add."""
-    own = [*site.options(job), "--gres=gpu:8"]
+    own = site.options(job)
     if not site.kinds[job.kind].usable:
         return own
     if pick := leaf_alternatives(site, policy, job):

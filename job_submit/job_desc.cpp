@@ -2,7 +2,10 @@
 
 #include <cstring>
 #include <limits>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/text.hpp"
 #include "job/gpu_request.hpp"
@@ -165,6 +168,19 @@ job::JobRequest request_from(const job_desc_msg_t& desc) {
     return request;
 }
 
+namespace {
+
+/// Puts a text of ours into a field that slurmctld frees; the old one goes when the new one is there.
+void replace(char*& field, const std::optional<std::string>& text) {
+    char* copy = text ? slurm_xstrdup(text->c_str()) : nullptr;
+    if (copy != nullptr) {
+        void* old = std::exchange(field, copy);
+        slurm_xfree(&old);
+    }
+}
+
+}  // namespace
+
 void write_changes(const policy::Changes& changes, job_desc_msg_t& desc) {
     desc.min_nodes = changes.min_nodes.value_or(desc.min_nodes);
     desc.max_nodes = changes.max_nodes.value_or(desc.max_nodes);
@@ -180,6 +196,7 @@ void write_changes(const policy::Changes& changes, job_desc_msg_t& desc) {
 #if RAILHEAD_HAVE_SEGMENT_SIZE
     desc.segment_size = changes.segment.value_or(desc.segment_size);
 #endif
+    replace(desc.prefer, changes.prefer);
 }
 
 }  // namespace railhead::job_submit

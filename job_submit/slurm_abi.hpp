@@ -8,6 +8,7 @@ extern "C" {
 
 void slurm_info(const char* format, ...) __attribute__((format(printf, 1, 2)));
 void slurm_error(const char* format, ...) __attribute__((format(printf, 1, 2)));
-char* slurm_xstrdup(const char* text);  // slurmctld frees *err_msg with xfree()
+char* slurm_xstrdup(const char* text);  // slurmctld frees what it owns with xfree()
+void slurm_xfree(void** item);          // null is fine
 struct job_record;                      // opaque to us
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "policy/price.hpp"
 
 namespace railhead::policy {
 
@@ -128,10 +129,7 @@ class Checker {
             fabric::find_parameter(cluster.scheduler_parameters, "max_switch_wait").has_value();
         std::uint32_t longest = 0;
         for (const auto& partition : loaded_.site->partitions) {
-            longest = std::max(longest, partition.settings.placement.wait_s);
-        }
-        for (const auto& rule : loaded_.site->policy.rules) {
-            longest = std::max(longest, rule.overlay.wait_s.value_or(0));
+            longest = std::max(longest, longest_wait_of(partition));
         }
         if (longest > most) {
             say("wait", Level::warning,
@@ -140,6 +138,21 @@ class Checker {
                             duration_text(longest), duration_text(most),
                             said ? "" : " (its default): set it"));
         }
+    }
+
+    /// Under the partition's own settings, and under each rule that can be laid over them.
+    [[nodiscard]] std::uint32_t longest_wait_of(const PartitionSite& partition) const {
+        auto longest = longest_wait_s(partition.settings.placement, partition.limits);
+        for (const auto& rule : loaded_.site->policy.rules) {
+            const auto fits = [&](const auto& glob) { return glob_matches(glob, partition.name); };
+            if (!rule.partitions.empty() && std::ranges::none_of(rule.partitions, fits)) {
+                continue;
+            }
+            auto settings = partition.settings;
+            apply(rule.overlay, settings);
+            longest = std::max(longest, longest_wait_s(settings.placement, partition.limits));
+        }
+        return longest;
     }
 
     const Loaded& loaded_;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "job/gpu_request.hpp"
 #include "policy/rules.hpp"
 
@@ -7,11 +8,29 @@ namespace railhead::policy {
 
 namespace {
 
+/// Whether a resource string names something that is neither GPUs nor CPUs: "gpu:8,nvme:1".
+bool names_others(std::string_view tres) {
+    while (!tres.empty()) {
+        const auto comma = tres.find(',');
+        auto entry = trim(tres.substr(0, comma));
+        for (const std::string_view lead : {"gres:", "gres/"}) {
+            entry.remove_prefix(entry.starts_with(lead) ? lead.size() : 0);
+        }
+        const auto name = entry.substr(0, entry.find_first_of(":="));
+        if (!name.empty() && name != "gpu" && name != "cpu") {
+            return true;
+        }
+        tres.remove_prefix(comma == std::string_view::npos ? tres.size() : comma + 1);
+    }
+    return false;
+}
+
 /// The count in one resource string; notes in `demand` when it cannot be read.
 std::uint64_t count_in(std::string_view tres, GpuDemand& demand) {
     if (tres.empty()) {
         return 0;
     }
+    demand.others = demand.others || names_others(tres);
     const auto gpus = job::parse_gpus(tres);
     if (!gpus) {
         demand.unreadable = true;

@@ -17,64 +17,6 @@ namespace {
 
 constexpr std::string_view rule = "gang";
 
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) {
-    return (a + b - 1) / b;
-}
-
-std::uint64_t cpus_per_task(const Work& work) {
-    return work.request.cpus_per_task.value_or(1);
-}
-
-/// CPUs that come with each GPU; nothing when -c says how many come with each task.
-std::optional<std::uint32_t> cpus_per_gpu(const Work& work) {
-    if (work.request.cpus_per_task) {
-        return std::nullopt;
-    }
-    return work.request.cpus_per_gpu ? work.request.cpus_per_gpu
-                                     : work.partition.limits.def_cpus_per_gpu;
-}
-
-/// What the fullest node of `nodes` would have to hold.
-struct NodeLoad {
-    std::uint64_t tasks = 0;
-    std::uint64_t cpus = 0;
-    std::uint64_t memory_mb = 0;
-};
-
-NodeLoad load_of(const Work& work, std::uint64_t nodes) {
-    const auto& request = work.request;
-    const auto& limits = work.partition.limits;
-    const std::uint64_t gpus = work.gpus_per_node;
-    NodeLoad load;
-    load.tasks = std::max<std::uint64_t>(1, ceil_div(work.demand.tasks, nodes));
-    if (request.tasks_per_node) {
-        load.tasks = std::max<std::uint64_t>(load.tasks, *request.tasks_per_node);
-    }
-    // Slurm hands out whole cores, so a task's CPUs are rounded up to them.
-    const std::uint64_t threads = std::max(1U, work.partition.capacity.threads_per_core);
-    const auto whole_core = request.threads_per_core || request.tasks_per_core ? threads : 1;
-    const auto per_task = ceil_div(cpus_per_task(work) * whole_core, threads) * threads;
-    load.cpus = load.tasks * per_task;
-    if (const auto by_gpu = cpus_per_gpu(work)) {
-        load.cpus = std::max(load.cpus, ceil_div(*by_gpu * gpus, threads) * threads);
-    }
-    load.cpus = std::max<std::uint64_t>(load.cpus, request.min_cpus_per_node.value_or(0));
-    if (request.mem_per_node_mb) {
-        load.memory_mb = *request.mem_per_node_mb;
-    } else if (request.mem_per_cpu_mb) {
-        load.memory_mb = *request.mem_per_cpu_mb * load.cpus;
-    } else if (request.mem_per_gpu_mb) {
-        load.memory_mb = *request.mem_per_gpu_mb * gpus;
-    } else if (limits.def_mem_per_gpu_mb) {
-        load.memory_mb = *limits.def_mem_per_gpu_mb * gpus;
-    } else if (limits.def_mem_per_node_mb) {
-        load.memory_mb = *limits.def_mem_per_node_mb;
-    } else if (limits.def_mem_per_cpu_mb) {
-        load.memory_mb = *limits.def_mem_per_cpu_mb * load.cpus;
-    }
-    return load;
-}
-
 /// Memory that one CPU of the job brings with it, which exclusive use multiplies by every CPU.
 std::uint64_t memory_per_cpu(const Work& work) {
     const auto& request = work.request;
@@ -84,93 +26,6 @@ std::uint64_t memory_per_cpu(const Work& work) {
     const auto& limits = work.partition.limits;
     const bool by_default = !limits.def_mem_per_gpu_mb && !limits.def_mem_per_node_mb;
     return request.mem_per_cpu_mb.value_or(by_default ? limits.def_mem_per_cpu_mb.value_or(0) : 0);
-}
-
-/// A word of the request that makes the node count, or the whole nodes, more than a matter of
-/// GPUs, CPUs and memory.  Slurm's own search is then better than our arithmetic.
-std::string_view left_to_slurm(const Work& work) {
-    const auto& request = work.request;
-    if (!request.reservation.empty()) {
-        return "a reservation was asked for";
-    }
-    if (work.demand.several_types) {
-        return "several types of GPU were asked for";
-    }
-    if (work.demand.by_socket) {
-        return "GPUs were asked for by socket";
-    }
-    if (request.spread) {
-        return "--spread-job was asked for";
-    }
-    if (request.constraint.find_first_of("[]*(") != std::string_view::npos) {
-        return "the constraint counts nodes";
-    }
-    if (request.sockets_per_node || request.cores_per_socket || request.tasks_per_socket ||
-        request.core_spec || request.tmp_disk_mb) {
-        return "the shape of a node was asked for";
-    }
-    return {};
-}
-
-/// How many nodes of the partition have all their GPUs of the type asked for.
-std::size_t nodes_with_gpus(const Work& work) {
-    const auto& partition = work.partition;
-    if (work.demand.type.empty() || (!partition.several_types && partition.gpu_type == work.demand.type)) {
-        return partition.gpu_nodes.size();
-    }
-    return static_cast<std::size_t>(std::ranges::count_if(partition.gpu_nodes, [&](const auto node) {
-        return has_gpus(work.site.cluster.nodes[node], work.demand, work.gpus_per_node);
-    }));
-}
-
-/// Why `nodes` nodes may be too few, or too many, for this job; empty when they are right.
-std::string why_not(const Work& work, std::uint64_t nodes) {
-    const auto& limits = work.partition.limits;
-    const auto& capacity = work.partition.capacity;
-    const auto load = load_of(work, nodes);
-    if (const auto word = left_to_slurm(work); !word.empty()) {
-        return std::string{word};
-    }
-    if (limits.max_nodes && nodes > *limits.max_nodes) {
-        return fmt::format("the partition allows {} a job", count_of(*limits.max_nodes, "node"));
-    }
-    if (nodes < limits.min_nodes) {
-        return fmt::format("the partition asks for {} at least", count_of(limits.min_nodes, "node"));
-    }
-    if (const auto there = nodes_with_gpus(work); nodes > there) {
-        return fmt::format("the partition has {}{}", count_of(there, "node"),
-                           work.demand.type.empty()
-                               ? std::string{" with GPUs"}
-                               : fmt::format(" with {} GPUs", printable(work.demand.type)));
-    }
-    if (work.request.tasks_per_node && work.demand.tasks > *work.request.tasks_per_node * nodes) {
-        return fmt::format("{} at {} a node need more nodes", count_of(work.demand.tasks, "task"),
-                           *work.request.tasks_per_node);
-    }
-    // With --ntasks-per-gpu sbatch writes another task count than -n says, and leaves -n's CPUs.
-    const auto cpus = std::max(load.tasks * nodes * cpus_per_task(work),
-                               cpus_per_gpu(work).value_or(0) * work.demand.total);
-    if (work.request.min_cpus && *work.request.min_cpus > cpus) {
-        return fmt::format("{} are more than {} need", count_of(*work.request.min_cpus, "CPU"),
-                           count_of(work.demand.tasks, "task"));
-    }
-    if (const auto by_gpu = cpus_per_gpu(work);
-        by_gpu && load.tasks > std::uint64_t{*by_gpu} * work.gpus_per_node) {
-        return fmt::format("{} a GPU are fewer CPUs than tasks", count_of(*by_gpu, "CPU"));
-    }
-    if (load.cpus > capacity.cpus) {
-        return fmt::format("{} need {} CPUs a node and there are {}", count_of(load.tasks, "task"),
-                           load.cpus, capacity.cpus);
-    }
-    const auto memory_mb =
-        std::min(capacity.memory_mb, limits.max_mem_per_node_mb.value_or(capacity.memory_mb));
-    if (load.memory_mb > memory_mb) {
-        return fmt::format("{} MB a node are needed and there are {}", load.memory_mb, memory_mb);
-    }
-    if (limits.max_mem_per_cpu_mb && load.memory_mb > *limits.max_mem_per_cpu_mb * load.cpus) {
-        return "the partition adds CPUs to a job of so much memory a CPU";
-    }
-    return {};
 }
 
 /// What keeps exclusive use from being written; empty when nothing does.
@@ -213,7 +68,7 @@ std::string keep_layout(const Work& work, Changes& changes) {
     if (work.demand.tasks > 0 || request.tasks_per_node) {
         return {};  // the user said how many tasks
     }
-    if (const auto by_gpu = cpus_per_gpu(work)) {
+    if (const auto by_gpu = cpus_per_gpu(work, work.partition)) {
         return std::uint64_t{*by_gpu} * work.gpus_per_node == capacity.all_cpus
                    ? std::string{}
                    : std::string{"CPUs follow the GPUs and would become more tasks"};
@@ -221,7 +76,7 @@ std::string keep_layout(const Work& work, Changes& changes) {
     if (request.cpus_per_task || request.tasks_per_core || request.threads_per_core ||
         !capacity.cpus_uniform || capacity.cpus != capacity.all_cpus ||
         capacity.threads_per_core > 1) {
-        if (request.min_cpus_per_node.value_or(0) > cpus_per_task(work)) {
+        if (request.min_cpus_per_node.value_or(0) > request.cpus_per_task.value_or(1)) {
             return "--mincpus asks for more CPUs than a task has";
         }
         changes.tasks = work.nodes;  // one a node, as stock counts when no task was asked for
@@ -284,7 +139,7 @@ void partial(Work& work) {
     if (setting == Partial::ignore) {
         return;
     }
-    const auto whole = ceil_div(work.demand.total, work.gpus_per_node);
+    const auto whole = (work.demand.total + work.gpus_per_node - 1) / work.gpus_per_node;
     auto text = fmt::format(
         "{} GPUs do not fill whole nodes of {}: ask for {} GPUs ({}) to get the nodes to yourself",
         work.demand.total, work.gpus_per_node, whole * work.gpus_per_node, count_of(whole, "node"));
@@ -317,7 +172,7 @@ void review_open_count(Work& work) {
                  work.settings.gang.mode);
         return;
     }
-    if (const auto reason = why_not(work, nodes); !reason.empty()) {
+    if (const auto reason = why_not(work, work.partition, nodes, work.gpus_per_node); !reason.empty()) {
         work.say(rule, NoteKind::info, fmt::format("node count left open: {}", reason));
         return;
     }
@@ -355,7 +210,7 @@ void review_stated_count(Work& work) {
         work.say(rule, NoteKind::info, fmt::format("not made exclusive: {}", word));
         return;
     }
-    if (least > nodes_with_gpus(work)) {
+    if (least > nodes_with_gpus(work, work.partition)) {
         return;  // stock will say so
     }
     write(work, false);
@@ -368,7 +223,7 @@ void apply_gang_rule(Work& work) {
         return;
     }
     if (!work.demand.type.empty() && !work.partition.mixed && !work.partition.gpu_nodes.empty() &&
-        work.gpus_per_node > 0 && nodes_with_gpus(work) == 0) {
+        work.gpus_per_node > 0 && nodes_with_gpus(work, work.partition) == 0) {
         work.say(rule, NoteKind::advice,
                  fmt::format("no node of partition \"{}\" has {} GPUs", printable(work.partition.name),
                              printable(work.demand.type)),

@@ -41,8 +41,13 @@ std::optional<std::uint32_t> parse_clock(std::string_view text) {
 /// Collects what is wrong with one file.
 class Reader {
    public:
-    Reader(std::string file, std::vector<Error>& errors)
-        : file_{std::move(file)}, errors_{errors} {}
+    Reader(std::string file, const toml::table& root, std::vector<Error>& errors)
+        : file_{std::move(file)}, root_{root}, errors_{errors} {}
+
+    /// Whether the top of the file has `key` in its table `table`, which every layer lies over.
+    bool is_at_top(std::string_view table, std::string_view key) const {
+        return static_cast<bool>(root_[table][key]);
+    }
 
     void complain(const toml::source_region& at, std::string message) const {
         errors_.push_back({Errc::bad_input, std::move(message), position(at)});
@@ -135,6 +140,38 @@ class Reader {
             }
         };
     }
+    /// A whole number or a fraction.
+    template <class T>
+    Handler fraction(T& to, double least, double most) const {
+        return [this, &to, least, most](const toml::node& value) {
+            if (const auto v = read_fraction(value, least, most)) {
+                to = *v;
+            }
+        };
+    }
+    /// A list of numbers, or one alone, a level each; complains and gives nothing when one is wrong.
+    std::optional<Price> levels(const toml::node& value, double least, double most) const {
+        Price price;
+        const auto add = [&](const toml::node& element) {
+            const auto number = read_fraction(element, least, most);
+            price.by_level[price.levels++] = number.value_or(0);
+            return number.has_value();
+        };
+        const auto list = value.as_array();
+        if (list == nullptr) {
+            return add(value) ? std::optional{price} : std::nullopt;
+        }
+        if (list->empty() || list->size() > most_levels) {
+            complain(value, fmt::format("expected 1 to {} numbers, one a level, not {}",
+                                        most_levels, list->size()));
+            return std::nullopt;
+        }
+        bool right = true;
+        for (const auto& element : *list) {
+            right = add(element) && right;
+        }
+        return right ? std::optional{price} : std::nullopt;
+    }
     /// One of a few words.
     template <class T, std::size_t N>
     Handler word(std::optional<T>& to,
@@ -182,6 +219,17 @@ class Reader {
     }
 
    private:
+    std::optional<double> read_fraction(const toml::node& value, double least, double most) const {
+        const auto number = value.value<double>();
+        if (!value.is_number()) {
+            complain(value, fmt::format("expected a number, not {}", kind(value)));
+        } else if (!number || !(*number >= least && *number <= most)) {  // NaN is neither
+            complain(value, fmt::format("{} is not within {} to {}", number.value_or(0), least, most));
+        } else {
+            return number;
+        }
+        return std::nullopt;
+    }
     void complain_unknown(const toml::key& key, const Keys& keys) const {
         std::vector<std::string_view> names;
         for (const auto& [name, unused] : keys) {
@@ -194,6 +242,7 @@ class Reader {
     }
 
     std::string file_;
+    const toml::table& root_;
     std::vector<Error>& errors_;
 };
 
@@ -217,6 +266,20 @@ Reader::Handler exclusive(const Reader& reader, std::optional<Exclusive>& to) {
     };
 }
 
+/// A node feature, as --prefer takes it: it is joined with others by "&".
+Reader::Handler feature(const Reader& reader, std::optional<std::string>& to) {
+    return [&reader, &to](const toml::node& value) {
+        const auto v = value.as_string();
+        if (v == nullptr) {
+            reader.complain(value, fmt::format("expected text in quotes, not {}", Reader::kind(value)));
+        } else if (v->get().find_first_of("|&[]()*,!: \t") != std::string::npos) {
+            reader.complain(value, fmt::format("expected one node feature, not {}", Reader::shown(value)));
+        } else {
+            to = v->get();
+        }
+    };
+}
+
 Reader::Keys gang_keys(const Reader& reader, Overlay& to) {
     return {{"mode", reader.word(to.gang_mode, modes)},
             {"exclusive", exclusive(reader, to.exclusive)},
@@ -225,11 +288,110 @@ Reader::Keys gang_keys(const Reader& reader, Overlay& to) {
             {"gpus_per_node", reader.number(to.gpus_per_node, 1, 1024)}};
 }
 
+/// Takes a key that says what waiting is worth.
+void put_price(std::optional<Price> read, PriceFrom from, Overlay& to) {
+    if (read) {
+        read->from = from;
+        to.price = *read;
+    }
+}
+
+void read_bandwidth(const Reader& reader, const toml::node& value, Overlay& to) {
+    constexpr double least_gb_s = 0.001;
+    constexpr double most_gb_s = 1e6;
+    const auto price = reader.levels(value, least_gb_s, most_gb_s);
+    if (!price) {
+        return;
+    }
+    if (price->levels < 2) {
+        reader.complain(value, "expected two bandwidths or more: within a leaf, then across leaves");
+        return;
+    }
+    for (std::size_t i = 1; i < price->levels; ++i) {
+        if (price->by_level[i] > price->by_level[i - 1]) {
+            reader.complain(value, fmt::format("{} GB/s follow {}: no level is faster than the one "
+                                               "below it", price->by_level[i], price->by_level[i - 1]));
+            return;
+        }
+    }
+    put_price(price, PriceFrom::bus_bandwidth, to);
+}
+
+Reader::Keys price_keys(const Reader& reader, Overlay& to) {
+    constexpr double most_slowdown = 10;
+    constexpr double most_oversubscription = 1000;
+    return {{"slowdown", [=, &reader, &to](const toml::node& value) {
+                 put_price(reader.levels(value, 0, most_slowdown), PriceFrom::slowdown, to);
+             }},
+            {"bus_bandwidth", [&reader, &to](const toml::node& value) {
+                 read_bandwidth(reader, value, to);
+             }},
+            {"oversubscription", [=, &reader, &to](const toml::node& value) {
+                 put_price(reader.levels(value, 1, most_oversubscription),
+                           PriceFrom::oversubscription, to);
+             }},
+            {"wait", [&reader, &to](const toml::node& value) {
+                 std::optional<std::uint32_t> wait_s;
+                 reader.seconds(wait_s)(value);
+                 put_price(wait_s ? std::optional{Price{{}, {}, 0, *wait_s}} : std::nullopt,
+                           PriceFrom::wait, to);
+             }}};
+}
+
 Reader::Keys placement_keys(const Reader& reader, Overlay& to) {
-    return {{"mode", reader.word(to.placement_mode, modes)},
-            {"override", reader.flag(to.override_user)},
-            {"wait", reader.seconds(to.wait_s)},
-            {"model_parallel_group", reader.number(to.model_parallel_group, 1, 65533)}};
+    auto keys = price_keys(reader, to);
+    keys.emplace_back("mode", reader.word(to.placement_mode, modes));
+    keys.emplace_back("override", reader.flag(to.override_user));
+    keys.emplace_back("communication", reader.fraction(to.communication, 0, 1));
+    keys.emplace_back("run_time", reader.seconds(to.run_time_s));
+    keys.emplace_back("wait_least", reader.seconds(to.wait_least_s));
+    keys.emplace_back("wait_most", reader.seconds(to.wait_most_s));
+    keys.emplace_back("set_aside", feature(reader, to.set_aside));
+    keys.emplace_back("model_parallel_group", reader.number(to.model_parallel_group, 1, 65533));
+    return keys;
+}
+
+/// One layer has one price, and all that it needs.
+void check_price(const Reader& reader, const toml::table& table) {
+    std::vector<const toml::key*> found;
+    for (const auto& [key, unused] : table) {
+        for (const auto* price : {"bus_bandwidth", "oversubscription", "slowdown", "wait"}) {
+            if (key.str() == price) {
+                found.push_back(&key);
+            }
+        }
+    }
+    const auto place = [](const toml::key* key) {
+        return std::pair{key->source().begin.line, key->source().begin.column};
+    };
+    std::ranges::sort(found, {}, place);
+    for (const auto* key : found) {
+        const bool needs_share = key->str() == "bus_bandwidth" || key->str() == "oversubscription";
+        if (needs_share && table.get("communication") == nullptr &&
+            !reader.is_at_top("placement", "communication")) {
+            reader.complain(key->source(),
+                            fmt::format("\"{}\" needs \"communication\", here or at the top of the "
+                                        "file: the share of a step that is communication",
+                                        key->str()));
+        }
+    }
+    for (std::size_t i = 1; i < found.size(); ++i) {
+        reader.complain(found[i]->source(),
+                        fmt::format("\"{}\" beside \"{}\" of line {}: one of them says what "
+                                    "waiting is worth, take out the other",
+                                    found[i]->str(), found[0]->str(),
+                                    found[0]->source().begin.line));
+    }
+}
+
+void read_placement(const Reader& reader, const toml::table& table, Overlay& to) {
+    reader.each(table, placement_keys(reader, to));
+    check_price(reader, table);
+    if (to.wait_least_s && to.wait_most_s && *to.wait_least_s > *to.wait_most_s) {
+        reader.complain(*table.get("wait_least"),
+                        fmt::format("wait_least {} is above wait_most {}",
+                                    duration_text(*to.wait_least_s), duration_text(*to.wait_most_s)));
+    }
 }
 
 /// The keys that any layer may have; a layer with more appends its own.
@@ -240,7 +402,7 @@ Reader::Keys overlay_keys(const Reader& reader, Overlay& to) {
                  reader.each(t, gang_keys(reader, to));
              })},
             {"placement", reader.table([&reader, &to](const toml::table& t) {
-                 reader.each(t, placement_keys(reader, to));
+                 read_placement(reader, t, to);
              })}};
 }
 
@@ -343,7 +505,7 @@ tl::expected<Policy, std::vector<Error>> parse_policy(std::string_view text,
         return tl::unexpected{std::move(errors)};
     }
     Policy policy;
-    read_policy(Reader{file, errors}, parsed.table(), policy);
+    read_policy(Reader{file, parsed.table(), errors}, parsed.table(), policy);
     if (!errors.empty()) {
         std::ranges::stable_sort(errors, {}, [](const Error& e) {
             return std::pair{e.where.line, e.where.column};

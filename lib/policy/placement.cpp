@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "job/hostlist.hpp"
 #include "policy/rules.hpp"
 
 namespace railhead::policy {
@@ -15,49 +14,33 @@ namespace {
 
 constexpr std::string_view rule = "placement";
 
-/// Under slurmctld's locks a user's words are not weighed beyond this: no real job has so many.
-constexpr std::size_t most_features = 16;
-constexpr int most_partitions = 16;
-
-/// A constraint that is nothing but features joined by "&"; nothing when it is more than that.
-std::optional<std::vector<std::string_view>> plain_features(std::string_view constraint) {
-    if (constraint.find_first_of("|[]()*,!") != std::string_view::npos) {
-        return std::nullopt;
-    }
-    std::vector<std::string_view> features;
-    for (const auto part : split(constraint, '&')) {
-        if (!trim(part).empty()) {
-            features.push_back(trim(part));
-        }
-    }
-    if (features.size() > most_features) {
-        return std::nullopt;
-    }
-    return features;
-}
-
-/// The nodes of a host list, as indices of the cluster, sorted; unknown names are left out.
-std::optional<std::vector<std::uint32_t>> indices_of(std::string_view list, const Site& site) {
-    // Under slurmctld's locks: a user's list is not expanded beyond what the cluster has.
-    const auto names = job::expand_hostlist(list, site.cluster.nodes.size());
-    if (!names) {
-        return std::nullopt;
-    }
-    std::vector<std::uint32_t> indices;
-    for (const auto& name : *names) {
-        if (const auto index = site.cluster.find_node(name)) {
-            indices.push_back(*index);
-        }
-    }
-    std::ranges::sort(indices);
-    return indices;
-}
-
 std::string_view leaf_word(const Site& site, std::uint64_t count) {
     if (site.fabric.kind == fabric::Kind::block) {
         return count == 1 ? "block" : "blocks";
     }
     return count == 1 ? "leaf switch" : "leaf switches";
+}
+
+/// The priced wait, or the time that the user gave without a switch count (SBATCH_WAIT4SWITCH).
+Wait wait_of(const Work& work) {
+    const auto& settings = work.settings.placement;
+    const auto& request = work.request;
+    const auto most = work.site.max_switch_wait_s;
+    auto wait = price_wait(settings, run_time_of(request, &work.partition.limits, settings), most);
+    if (wait.wanted_s > 0 && request.switch_wait_s && !settings.override_user) {
+        wait.price.from = PriceFrom::user;
+        wait.wanted_s = *request.switch_wait_s;
+        wait.in_force_s = std::min(wait.wanted_s, most);
+    }
+    return wait;
+}
+
+/// What Slurm takes off the policy's wait; empty when it keeps it.
+std::string cut_text(const Wait& wait) {
+    return wait.in_force_s == wait.wanted_s
+               ? std::string{}
+               : fmt::format(" (SchedulerParameters=max_switch_wait cuts it from {})",
+                             duration_text(wait.wanted_s));
 }
 
 void write_switches(Work& work, std::uint32_t least) {
@@ -69,17 +52,27 @@ void write_switches(Work& work, std::uint32_t least) {
                  fmt::format("your --switches={} is kept ({} would do)", *request.switches, least));
         return;
     }
+    const auto wait = wait_of(work);
+    work.out.seen.wait = wait;
+    const auto fit = fmt::format("{} fit {} {}", count_of(work.nodes, "node"), least,
+                                 leaf_word(work.site, least));
+    if (wait.wanted_s == 0) {
+        // Nothing is to be gained: a job that stock Slurm would start is not held, nor told more.
+        work.say(rule, NoteKind::info,
+                 fmt::format("{}: not waited for, since more would cost {}", fit,
+                             wait.price.from == PriceFrom::wait ? "nothing by the policy"
+                                                          : percent_text(wait.slowdown)));
+        return;
+    }
     const bool enforce = mode == Mode::enforce;
-    const auto wait_s = std::min(settings.wait_s, work.site.max_switch_wait_s);  // what Slurm keeps
     work.say(rule, NoteKind::change,
-             fmt::format("{} fit {} {}: {} up to {} for {}", count_of(work.nodes, "node"), least,
-                         leaf_word(work.site, least), enforce ? "waits" : "would wait",
-                         duration_text(wait_s), least == 1 ? "it" : "them"),
+             fmt::format("{}: {} up to {} for {}{}", fit, enforce ? "waits" : "would wait",
+                         duration_text(wait.in_force_s), least == 1 ? "it" : "them", cut_text(wait)),
              mode);
     if (enforce) {
         work.out.changes.switches = least;
         if (!request.switch_wait_s || settings.override_user) {
-            work.out.changes.switch_wait_s = settings.wait_s;
+            work.out.changes.switch_wait_s = wait.wanted_s;
         }
     }
 }
@@ -116,45 +109,6 @@ struct Span {
     std::uint32_t usable = 0;
 };
 
-/// What narrows the nodes of a partition for this job, read once a review.
-struct Narrowing {
-    std::vector<std::string_view> features;  ///< -C
-    std::vector<std::uint32_t> excluded;     ///< -x, sorted
-    std::uint64_t gpus = 0;                  ///< a node must have, of the type asked for
-};
-
-/// Nothing when it cannot be told from the request.
-std::optional<Narrowing> narrowing_of(const Work& work) {
-    auto features = plain_features(work.request.constraint);
-    auto excluded = indices_of(work.request.exclude, work.site);
-    if (!features || !excluded || work.demand.several_types) {
-        return std::nullopt;
-    }
-    const auto gpus = work.demand.per_node > 0 ? work.demand.per_node
-                                               : (work.demand.total + work.nodes - 1) / work.nodes;
-    return Narrowing{std::move(*features), std::move(*excluded), std::max<std::uint64_t>(1, gpus)};
-}
-
-/// The nodes of each leaf that the job may use: its partition's that have the GPUs, less -x,
-/// within -C.
-std::vector<std::uint32_t> usable_leaf_sizes(const Work& work, const PartitionSite& partition,
-                                             const Narrowing& narrowing) {
-    std::vector<std::uint32_t> sizes(partition.leaf_sizes.size());
-    for (const auto index : partition.gpu_nodes) {
-        const auto& node = work.site.cluster.nodes[index];
-        const bool fits =
-            has_gpus(node, work.demand, narrowing.gpus) &&
-            std::ranges::all_of(narrowing.features, [&](const auto feature) {
-                return std::ranges::find(node.features, feature) != node.features.end();
-            });
-        if (fits && work.site.leaf_of[index] != Site::no_leaf &&
-            !std::ranges::binary_search(narrowing.excluded, index)) {
-            ++sizes[work.site.leaf_of[index]];
-        }
-    }
-    return sizes;
-}
-
 /// Whether every GPU node of the partition will do, so that its ready table answers.
 bool takes_any_node(const Work& work, const PartitionSite& partition) {
     const bool type_fits = work.demand.type.empty() || partition.gpu_type == work.demand.type;
@@ -162,43 +116,32 @@ bool takes_any_node(const Work& work, const PartitionSite& partition) {
            type_fits && !work.demand.several_types;
 }
 
-Span span_in(const Work& work, const PartitionSite& partition,
-             std::optional<Narrowing>& narrowing) {
+Span span_in(Work& work, const PartitionSite& partition) {
     if (partition.off_fabric || !work.request.reservation.empty()) {
         return {};
     }
     if (takes_any_node(work, partition)) {
         return {least_leaves(partition.spans, work.nodes), partition.used_leaves};
     }
-    if (!narrowing && !(narrowing = narrowing_of(work))) {
+    const auto* narrowing = narrowing_of(work, work.nodes);
+    if (narrowing == nullptr) {
         return {};
     }
-    const auto sizes = usable_leaf_sizes(work, partition, *narrowing);
+    const auto sizes = leaf_sizes_of(work, partition, usable_nodes(work, partition, *narrowing));
     const auto usable = std::ranges::count_if(sizes, [](auto size) { return size > 0; });
     return {least_leaves(span_tables(work.site, sizes), work.nodes),
             static_cast<std::uint32_t>(usable)};
 }
 
 /// Partitions named together can differ: the largest minimum of all holds on each.
-Span span_of(const Work& work) {
+Span span_of(Work& work) {
     Span span;
-    std::optional<Narrowing> narrowing;
-    if (std::ranges::count(work.request.partition, ',') >= most_partitions) {
-        return {};
-    }
-    for (auto names = work.request.partition;;) {
-        const auto comma = names.find(',');
-        const auto* partition = work.site.find(trim(names.substr(0, comma)));
-        const auto one = partition != nullptr ? span_in(work, *partition, narrowing) : Span{};
-        if (one.least == 0) {
-            return {};
-        }
+    const bool known = on_each_partition(work, [&](const PartitionSite& partition) {
+        const auto one = span_in(work, partition);
         span = {std::max(span.least, one.least), std::max(span.usable, one.usable)};
-        if (comma == std::string_view::npos) {
-            return span;
-        }
-        names.remove_prefix(comma + 1);
-    }
+        return one.least > 0;
+    });
+    return known ? span : Span{};
 }
 
 }  // namespace

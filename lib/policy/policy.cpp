@@ -24,7 +24,12 @@ void apply(const Overlay& overlay, Settings& settings) {
     put(overlay.isolation_note, settings.gang.isolation_note);
     put(overlay.gpus_per_node, settings.gang.gpus_per_node);
     put(overlay.override_user, settings.placement.override_user);
-    put(overlay.wait_s, settings.placement.wait_s);
+    put(overlay.price, settings.placement.price);
+    put(overlay.communication, settings.placement.communication);
+    put(overlay.run_time_s, settings.placement.run_time_s);
+    put(overlay.wait_least_s, settings.placement.wait_least_s);
+    put(overlay.wait_most_s, settings.placement.wait_most_s);
+    put(overlay.set_aside, settings.placement.set_aside);
     put(overlay.model_parallel_group, settings.placement.model_parallel_group);
 }
 

@@ -5,6 +5,8 @@
 // `match` fits the job, in the order of the file.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -47,10 +49,36 @@ struct GangSettings {
     std::uint32_t gpus_per_node = 0;  ///< 0: as slurm.conf says
 };
 
+/// What says how long a job waits for the least leaves.
+enum class PriceFrom : std::uint8_t {
+    guess,             ///< nothing does: a guess of ours
+    slowdown,          ///< the share by which a wider job slows
+    bus_bandwidth,     ///< all-reduce bandwidth within one leaf, across leaves, across what is above
+    oversubscription,  ///< of the uplinks of a leaf, of what is above
+    wait,              ///< no price, but a fixed time
+    user               ///< no price, but the user's own time (SBATCH_WAIT4SWITCH)
+};
+
+/// The most levels of switches that a policy can tell apart.
+constexpr std::size_t most_levels = 8;
+
+/// One of the four keys that say what waiting is worth, as it was written.
+struct Price {
+    PriceFrom from = PriceFrom::guess;
+    std::array<double, most_levels> by_level{};  ///< shares, GB/s or ratios; the leaf level first
+    std::size_t levels = 0;                      ///< how many of by_level were written
+    std::uint32_t wait_s = 0;                    ///< PriceFrom::wait alone
+};
+
 struct PlacementSettings {
     Mode mode = Mode::observe;
     bool override_user = false;      ///< replace the user's own --switches and --segment
-    std::uint32_t wait_s = 300;      ///< how long a job may wait for the least leaves
+    Price price;
+    double communication = 0;        ///< share of a step that is communication and not hidden
+    std::uint32_t run_time_s = 8 * 3600;  ///< assumed where the time limit tells nothing
+    std::uint32_t wait_least_s = 0;  ///< clamps of the priced wait
+    std::uint32_t wait_most_s = 3600;
+    std::string set_aside;           ///< feature of the nodes for jobs smaller than a leaf; empty: none
     std::uint32_t model_parallel_group = 0;  ///< nodes that must share a block; 0: as the job declares
 };
 
@@ -70,7 +98,10 @@ struct Overlay {
     std::optional<bool> isolation_note;
     std::optional<std::uint32_t> gpus_per_node;
     std::optional<bool> override_user;
-    std::optional<std::uint32_t> wait_s;
+    std::optional<Price> price;
+    std::optional<double> communication;
+    std::optional<std::uint32_t> run_time_s, wait_least_s, wait_most_s;
+    std::optional<std::string> set_aside;
     std::optional<std::uint32_t> model_parallel_group;
 };
 void apply(const Overlay& overlay, Settings& settings);

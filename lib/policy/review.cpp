@@ -58,7 +58,7 @@ bool several_partitions(std::string_view list) {
 
 bool Changes::any() const {
     return min_nodes || max_nodes || exclusive || cpus_per_task || tasks || switches ||
-           switch_wait_s || segment;
+           switch_wait_s || segment || prefer;
 }
 
 namespace {
@@ -117,6 +117,7 @@ Review review(const job::JobRequest& request, const Site& site) {
     out.seen.nodes = work.nodes;
     if (!out.refusal) {
         apply_placement_rule(work);
+        apply_steering_rule(work);
         apply_isolation_rule(work);
     }
     return out;
@@ -151,8 +152,16 @@ Review review_update(const job::JobRequest& request, const Site& site) {
     // More than one leaf: the count from before may have become impossible, and the job would wait
     // for nothing.  One leaf is left alone: what the job has is no worse.
     if (least && *least > 1) {
+        // Only a time limit in the same update is known: the job's own is not, nor is its default.
+        const auto& settings = any->settings.placement;
+        const auto wait = price_wait(settings, run_time_of(request, nullptr, settings),
+                                     site.max_switch_wait_s);
+        if (wait.wanted_s == 0) {
+            return out;  // then none was written at submission
+        }
         out.changes.switches = *least;
-        out.changes.switch_wait_s = any->settings.placement.wait_s;
+        out.changes.switch_wait_s = wait.wanted_s;
+        out.seen.wait = wait;
         out.seen.nodes = *request.min_nodes;
         out.seen.least_leaves = *least;
     }
@@ -167,7 +176,8 @@ std::string user_text(const Review& review, const job::JobRequest& request, Note
     std::string text;
     for (const auto& note : review.notes) {
         const bool told = notes == Notes::all ||
-                          (notes == Notes::changes && note.kind != NoteKind::info);
+                          (notes == Notes::changes && note.kind != NoteKind::info &&
+                           note.kind != NoteKind::quiet);
         if (told && note.mode != Mode::observe) {
             text += fmt::format("{}{}{}", text.empty() ? "" : "\n", who, note.text);
         }
@@ -188,7 +198,7 @@ std::string log_line(const Review& review, std::uint32_t uid) {
         return fmt::format("{}: {}: refused: {}", line, review.refusal->rule, review.refusal->text);
     }
     for (const auto& note : review.notes) {
-        const bool change = note.kind == NoteKind::change;
+        const bool change = note.kind == NoteKind::change || note.kind == NoteKind::quiet;
         line += fmt::format("; {}{}{}: {}", note.rule, change ? " " : "",
                             change ? to_string(note.mode) : std::string_view{}, note.text);
     }

@@ -13,6 +13,7 @@
 
 #include "job/request.hpp"
 #include "policy/policy.hpp"
+#include "policy/price.hpp"
 #include "policy/site.hpp"
 
 namespace railhead::policy {
@@ -26,18 +27,20 @@ struct Changes {
     std::optional<std::uint32_t> switches;
     std::optional<std::uint32_t> switch_wait_s;
     std::optional<std::uint16_t> segment;
+    std::optional<std::string> prefer;           ///< --prefer
 
     [[nodiscard]] bool any() const;
 };
 
 enum class NoteKind : std::uint8_t {
     change,  ///< a value was changed, or would be
+    quiet,   ///< likewise, but nothing that the job could lose by: told where all is told
     advice,  ///< something that costs the job speed, and what to do
     info     ///< why the job was left as it is
 };
 
 struct Note {
-    std::string_view rule;   ///< "gang", "placement", "isolation", "site"
+    std::string_view rule;   ///< "gang", "placement", "steering", "isolation", "site"
     NoteKind kind = NoteKind::info;
     Mode mode = Mode::enforce;  ///< of the rule: a change was made (enforce) or only would be; what
                                 ///< a rule that observes has to say reaches the log alone
@@ -57,6 +60,7 @@ struct Seen {
     std::uint32_t gpus_per_node = 0;
     std::uint32_t least_leaves = 0;      ///< minimal span of `nodes`; 0 when not planned
     std::uint32_t leaves = 0;            ///< leaves (blocks) that have usable nodes
+    std::optional<Wait> wait;            ///< what waiting for the least leaves is worth; trees only
 };
 
 struct Review {

@@ -43,6 +43,25 @@ void add_gpu_node(PartitionSite& site, std::uint32_t index, const fabric::NodeFa
     site.gpu_type = site.several_types ? std::string{} : type;
     site.gpus_per_node = gpus;
     site.gpu_nodes.push_back(index);
+    site.gpu_set.add(index);
+}
+
+/// The least of what is not 0; 0 when all are.
+std::uint32_t smallest(const std::vector<std::uint32_t>& sizes) {
+    std::uint32_t least = 0;
+    for (const auto size : sizes) {
+        least = size > 0 && (least == 0 || size < least) ? size : least;
+    }
+    return least;
+}
+
+void map_features(Site& site) {
+    const auto& nodes = site.cluster.nodes;
+    for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+        for (const auto& feature : nodes[i].features) {
+            site.by_feature.try_emplace(feature, nodes.size()).first->second.add(i);
+        }
+    }
 }
 
 PartitionSite compile_partition(const fabric::Partition& partition, const Site& site) {
@@ -55,6 +74,7 @@ PartitionSite compile_partition(const fabric::Partition& partition, const Site& 
             apply(overlay.overlay, result.settings);
         }
     }
+    result.gpu_set = NodeSet{site.cluster.nodes.size()};
     for (const auto index : partition.nodes) {
         if (const auto& node = site.cluster.nodes[index]; node.gpu_total() > 0) {
             add_gpu_node(result, index, node);
@@ -71,6 +91,7 @@ PartitionSite compile_partition(const fabric::Partition& partition, const Site& 
             ++result.leaf_sizes[site.leaf_of[index]];
         }
     }
+    result.smallest_leaf = smallest(result.leaf_sizes);
     result.spans = span_tables(site, result.leaf_sizes);
     result.used_leaves = static_cast<std::uint32_t>(
         std::ranges::count_if(result.leaf_sizes, [](auto size) { return size > 0; }));
@@ -188,6 +209,7 @@ Site compile(Policy policy, fabric::Cluster cluster, fabric::Fabric fabric) {
     }
     map_leaves(site);
     map_networks(site);
+    map_features(site);
     warn_of_unknown_partitions(site);
     for (const auto& partition : site.cluster.partitions) {
         site.by_name_.emplace(partition.name, site.partitions.size());

@@ -16,6 +16,7 @@
 #include "fabric/cluster.hpp"
 #include "fabric/fabric.hpp"
 #include "fabric/span.hpp"
+#include "policy/node_set.hpp"
 #include "policy/policy.hpp"
 
 namespace railhead::policy {
@@ -34,6 +35,7 @@ struct PartitionSite {
     fabric::Partition limits;            ///< as slurm.conf has it
     Settings settings;                   ///< global and [partition.NAME] applied; rules are not
     std::vector<std::uint32_t> gpu_nodes;  ///< indices into Site::cluster.nodes, ascending
+    NodeSet gpu_set;                     ///< the same
     std::uint32_t gpus_per_node = 0;     ///< 0: no GPU node, or `mixed`
     std::string gpu_type;                ///< of all of them; empty: untyped, or several types
     bool several_types = false;          ///< nodes of one type beside nodes of another
@@ -42,6 +44,7 @@ struct PartitionSite {
     std::vector<std::uint32_t> leaf_sizes;  ///< GPU nodes of each leaf or block, in fabric order
     std::vector<fabric::SpanTable> spans;  ///< of leaf_sizes, one for each network
     std::uint32_t used_leaves = 0;       ///< leaves that are not empty
+    std::uint32_t smallest_leaf = 0;     ///< GPU nodes of the least of them; 0: no fabric
     bool off_fabric = false;             ///< some GPU node is on no leaf
 };
 
@@ -52,6 +55,7 @@ struct Site {
     std::vector<std::uint32_t> leaf_of;  ///< by node index: leaf, or no_leaf
     std::vector<std::uint32_t> network_of;  ///< by leaf: leaves of unequal networks never share a job
     std::uint32_t networks = 0;
+    std::map<std::string, NodeSet, std::less<>> by_feature;  ///< nodes of each feature
     std::vector<PartitionSite> partitions;
     std::vector<Error> warnings;         ///< what could not be used, and is then left to stock Slurm
     std::uint32_t max_switch_wait_s = 300;  ///< SchedulerParameters=max_switch_wait, 300 s by default

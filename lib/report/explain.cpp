@@ -42,7 +42,8 @@ std::string_view gpus_text(std::string_view tres) {
 
 std::string_view kind_word(const policy::Note& note) {
     switch (note.kind) {
-        case NoteKind::change: return to_string(note.mode);
+        case NoteKind::change:
+        case NoteKind::quiet: return to_string(note.mode);
         case NoteKind::advice: return "advice";
         case NoteKind::info: return "left";
     }
@@ -59,6 +60,60 @@ std::string fabric_text(const policy::Review& review, const policy::Site& site) 
                        block ? (seen.least_leaves == 1 ? "block" : "blocks")
                              : (seen.least_leaves == 1 ? "leaf switch" : "leaf switches"),
                        seen.leaves);
+}
+
+std::string source_text(const policy::Wait& wait) {
+    using policy::PriceFrom;
+    const auto& written = wait.price.by_level;
+    switch (wait.price.from) {
+        case PriceFrom::guess: return "a guess: the policy gives no slowdown";
+        case PriceFrom::slowdown: return "slowdown of the policy";
+        case PriceFrom::bus_bandwidth:
+            return fmt::format("bus_bandwidth of {} and {} GB/s, {} communication",
+                               written[0], written[1], policy::percent_text(wait.communication));
+        case PriceFrom::oversubscription:
+            return fmt::format("oversubscription of {}, {} communication", written[0],
+                               policy::percent_text(wait.communication));
+        case PriceFrom::wait: return "wait of the policy";
+        case PriceFrom::user: return "your own";
+    }
+    return "?";
+}
+
+/// "2 leaf switches would cost 6 % (slowdown of the policy): waits up to 43 min of a 12 h run".
+std::string price_text(const policy::Seen& seen) {
+    const auto& wait = *seen.wait;
+    const auto run = fmt::format("of a {} run ({})", duration_text(wait.run_time.seconds),
+                                 to_string(wait.run_time.from));
+    std::string out;
+    if (wait.price.from == policy::PriceFrom::wait || wait.price.from == policy::PriceFrom::user) {
+        out = fmt::format("not priced: waits up to {} ({})", duration_text(wait.wanted_s),
+                          source_text(wait));
+    } else {
+        out = fmt::format("{} leaf switches would cost {} ({}): ", seen.least_leaves + 1,
+                          policy::percent_text(wait.slowdown), source_text(wait));
+        out += wait.wanted_s == 0 ? fmt::format("no wait {}", run)
+                                  : fmt::format("up to {} {}", duration_text(wait.wanted_s), run);
+    }
+    if (wait.in_force_s < wait.wanted_s) {
+        out += fmt::format(", cut to {} by SchedulerParameters=max_switch_wait",
+                           duration_text(wait.in_force_s));
+    }
+    return out;
+}
+
+json price_json(const policy::Seen& seen) {
+    if (!seen.wait) {
+        return nullptr;
+    }
+    const auto& wait = *seen.wait;
+    return {{"from", to_string(wait.price.from)},
+            {"source", source_text(wait)},
+            {"slowdown", wait.slowdown},
+            {"run_time_s", wait.run_time.seconds},
+            {"run_time_from", to_string(wait.run_time.from)},
+            {"wait_s", wait.wanted_s},
+            {"wait_in_force_s", wait.in_force_s}};
 }
 
 std::string seen_text(const policy::Review& review) {
@@ -101,6 +156,7 @@ json changes_json(const policy::Changes& changes) {
     put("switches", changes.switches);
     put("switch_wait_s", changes.switch_wait_s);
     put("segment", changes.segment);
+    put("prefer", changes.prefer);
     return out;
 }
 
@@ -118,6 +174,7 @@ json component_json(const Explained& component) {
              {"nodes", review.seen.nodes},
              {"least_leaves", review.seen.least_leaves},
              {"leaves", review.seen.leaves},
+             {"price", price_json(review.seen)},
              {"changes", changes_json(review.changes)},
              {"notes", std::move(notes)},
              {"refusal", nullptr}};
@@ -137,6 +194,9 @@ std::string component_text(const Explained& component, const policy::Site& site)
     table.add({"becomes", becomes_text(review)});
     if (const auto fabric = fabric_text(review, site); !fabric.empty()) {
         table.add({"fabric", fabric});
+    }
+    if (review.seen.wait) {
+        table.add({"price", price_text(review.seen)});
     }
     auto out = table.text(2);
     Table why;
@@ -169,6 +229,7 @@ std::string asked_text(const job::JobRequest& request) {
     option(out, "--gpus-per-task=", gpus_text(request.gpus_per_task));
     option(out, "--gpu-bind=", request.gpu_bind);
     option(out, "-C ", request.constraint);
+    option(out, "--prefer=", request.prefer);
     option(out, "-w ", request.node_list);
     option(out, "-x ", request.exclude);
     option(out, "--reservation=", request.reservation);
@@ -190,6 +251,9 @@ std::string changes_text(const policy::Changes& changes) {
         out += fmt::format("@{}", clock_text(*changes.switch_wait_s));
     }
     option(out, "--segment=", changes.segment);
+    if (changes.prefer) {
+        option(out, "--prefer=", std::string_view{*changes.prefer});
+    }
     return out;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 
@@ -66,5 +67,10 @@ __attribute__((format(printf, 1, 2))) void slurm_info(const char* format, ...) {
 
 char* slurm_xstrdup(const char* text) {
     return ::strdup(text);
+}
+
+void slurm_xfree(void** item) {
+    ::free(*item);
+    *item = nullptr;
 }
 }

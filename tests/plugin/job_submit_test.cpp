@@ -102,7 +102,7 @@ struct Job {
     char* error = nullptr;
 };
 
-const std::string enforce = "mode = \"enforce\"\nnotes = \"all\"\n";
+const std::string enforce = "mode = \"enforce\"\nnotes = \"all\"\nplacement.wait = \"5m\"\n";
 
 }  // namespace
 

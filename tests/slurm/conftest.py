@@ -20,7 +20,7 @@ BUILD = Path(os.environ.get("RAILHEAD_BUILD") or CHECKOUT / "build" / "dev").res
 PLUGINS = BUILD / "plugins"
 NODE_XML = CHECKOUT / "tests" / "data" / "nodes" / "dgx-h100.xml"
 
-ENFORCE = 'mode = "enforce"\n'
+ENFORCE = 'mode = "enforce"\nplacement.wait = "5m"\n'
 PLUGSTACK = "optional {plugins}/spank_railhead.so topology={etc}/node.xml\n"
 
 

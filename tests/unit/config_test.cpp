@@ -46,11 +46,12 @@ std::string errors_of(const std::string& text, const std::string& path) {
     return errors;
 }
 
-/// The text with its "#key" and "#[table]" lines made live; prose has a blank after the "#".
+/// The text with its "#key" and "#[table]" lines made live; prose has a blank after the "#", and
+/// a key that cannot stand beside another two of them.
 std::string uncommented(const std::string& text) {
     std::string out;
     for (const auto line : split(text, '\n')) {
-        const bool key = line.size() > 1 && line[0] == '#' && line[1] != ' ';
+        const bool key = line.size() > 1 && line[0] == '#' && line[1] != ' ' && line[1] != '#';
         out += std::string{line.substr(key ? 1 : 0)} + "\n";
     }
     return out;
@@ -85,9 +86,17 @@ TEST_CASE("the commented policy shows every key, and each example of a key is ri
     CHECK(errors_of(text, path).empty());
     for (const std::string key :
          {"enabled", "mode", "notes", "user_off", "slurm_conf", "topology", "exclusive", "partial",
-          "isolation_note", "gpus_per_node", "override", "wait", "model_parallel_group", "name"}) {
+          "isolation_note", "gpus_per_node", "override", "slowdown", "communication", "run_time",
+          "wait_least", "wait_most", "set_aside", "model_parallel_group", "name"}) {
         CAPTURE(key);
         CHECK(text.find("\n" + key + " = ") != std::string::npos);
+    }
+    for (const std::string key : {"bus_bandwidth", "oversubscription", "wait"}) {
+        CAPTURE(key);
+        const auto at = text.find("\n##" + key + " = ");
+        REQUIRE(at != std::string::npos);
+        const auto end = text.find('\n', at + 1);
+        CHECK(errors_of("[placement]\ncommunication = 0.2\n" + text.substr(at + 3, end - at - 3), key).empty());
     }
     for (const std::string key : {"partition", "account", "qos", "min_gpus", "max_gpus"}) {
         CAPTURE(key);

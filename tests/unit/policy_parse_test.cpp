@@ -30,7 +30,7 @@ TEST_CASE("an empty policy observes", "[policy]") {
     CHECK(settings.enabled);
     CHECK(settings.gang.mode == Mode::observe);
     CHECK(settings.placement.mode == Mode::observe);
-    CHECK(settings.placement.wait_s == 300);
+    CHECK(settings.placement.price.from == PriceFrom::guess);
     CHECK(policy->notes == Notes::changes);
     CHECK(policy->user_off);
 }
@@ -73,7 +73,8 @@ placement.wait = 60
     CHECK_FALSE(settings.gang.isolation_note);
     CHECK(settings.gang.gpus_per_node == 4);
     CHECK(settings.placement.override_user);
-    CHECK(settings.placement.wait_s == 7200);
+    CHECK(settings.placement.price.from == PriceFrom::wait);
+    CHECK(settings.placement.price.wait_s == 7200);
     CHECK(settings.placement.model_parallel_group == 4);
     CHECK(policy->notes == Notes::all);
     CHECK_FALSE(policy->user_off);
@@ -84,7 +85,8 @@ placement.wait = 60
     REQUIRE(policy->rules.size() == 1);
     CHECK(policy->rules[0].accounts == std::vector<std::string>{"a", "b*"});
     CHECK(policy->rules[0].min_gpus == 64);
-    CHECK(policy->rules[0].overlay.wait_s == 60U);
+    REQUIRE(policy->rules[0].overlay.price);
+    CHECK(policy->rules[0].overlay.price->wait_s == 60U);
 }
 
 TEST_CASE("each mistake is named with its line and column", "[policy][errors]") {
@@ -105,6 +107,43 @@ TEST_CASE("each mistake is named with its line and column", "[policy][errors]") 
          "railhead.toml:2:8: expected a time such as 300, \"90s\", \"10m\", \"2h\" or \"1d\""},
         {"negative time", "[placement]\nwait = -1\n",
          "railhead.toml:2:8: expected a time such as 300, \"90s\", \"10m\", \"2h\" or \"1d\""},
+        {"two prices", "[placement]\nwait = \"5m\"\nslowdown = 0.06\n",
+         "railhead.toml:3:1: \"slowdown\" beside \"wait\" of line 2: one of them says what waiting is "
+         "worth, take out the other"},
+        {"bandwidth without the share of communication", "placement.bus_bandwidth = [370, 340]\n",
+         "railhead.toml:1:11: \"bus_bandwidth\" needs \"communication\", here or at the top of the file: "
+         "the share of a step that is communication"},
+        {"oversubscription of a rule without it",
+         "[partition.a.placement]\ncommunication = 0.1\n"
+         "[[rule]]\nname = \"x\"\nplacement.oversubscription = 2\n",
+         "railhead.toml:5:11: \"oversubscription\" needs \"communication\", here or at the top of the "
+         "file: the share of a step that is communication"},
+        {"one bandwidth", "[placement]\ncommunication = 0.1\nbus_bandwidth = 370\n",
+         "railhead.toml:3:17: expected two bandwidths or more: within a leaf, then across leaves"},
+        {"bandwidths that rise", "[placement]\ncommunication = 0.1\nbus_bandwidth = [340, 370]\n",
+         "railhead.toml:3:17: 370 GB/s follow 340: no level is faster than the one below it"},
+        {"no bandwidth at all", "[placement]\ncommunication = 0.1\nbus_bandwidth = [340, 0]\n",
+         "railhead.toml:3:23: 0 is not within 0.001 to 1000000"},
+        {"a slowdown in per cent", "[placement]\nslowdown = 25\n",
+         "railhead.toml:2:12: 25 is not within 0 to 10"},
+        {"a negative one in a list", "[placement]\nslowdown = [0.1, -0.5]\n",
+         "railhead.toml:2:18: -0.5 is not within 0 to 10"},
+        {"text in a list", "[placement]\nslowdown = [\"6 %\"]\n",
+         "railhead.toml:2:13: expected a number, not text"},
+        {"not a number", "[placement]\nslowdown = nan\n",
+         "railhead.toml:2:12: nan is not within 0 to 10"},
+        {"no number", "[placement]\nslowdown = []\n",
+         "railhead.toml:2:12: expected 1 to 8 numbers, one a level, not 0"},
+        {"too many levels", "[placement]\nslowdown = [0,0,0,0,0,0,0,0,0]\n",
+         "railhead.toml:2:12: expected 1 to 8 numbers, one a level, not 9"},
+        {"an undersubscribed uplink", "[placement]\ncommunication = 0.1\noversubscription = 0.5\n",
+         "railhead.toml:3:20: 0.5 is not within 1 to 1000"},
+        {"a share above one", "[placement]\ncommunication = 25\n",
+         "railhead.toml:2:17: 25 is not within 0 to 1"},
+        {"clamps that cross", "[placement]\nwait_least = \"2h\"\nwait_most = \"1h\"\n",
+         "railhead.toml:2:14: wait_least 2 h is above wait_most 1 h"},
+        {"a constraint for a feature", "[placement]\nset_aside = \"small|tiny\"\n",
+         "railhead.toml:2:13: expected one node feature, not \"small|tiny\""},
         {"table expected", "gang = 3\n", "railhead.toml:1:8: expected a table, not a whole number"},
         {"rule without a name", "[[rule]]\nenabled = false\n",
          "railhead.toml:1:1: a [[rule]] needs a name, for the log and for notes"},

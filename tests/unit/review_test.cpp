@@ -10,58 +10,21 @@
 #include "report/explain.hpp"
 #include "support/catch.hpp"
 #include "support/clusters.hpp"
+#include "support/reviews.hpp"
 
 namespace {
 
 using namespace railhead;
 using job::JobRequest;
 using policy::NoteKind;
-
-const std::string enforce = "mode = \"enforce\"\nnotes = \"all\"\n";
+using test::all_notes;
+using test::Ask;
+using test::enforce;
+using test::has_note;
+using test::request_of;
 
 policy::Review reviewed(const JobRequest& request, const policy::Site& site) {
     return policy::review(request, site);
-}
-
-bool has_note(const policy::Review& review, NoteKind kind, const std::string& part) {
-    return std::any_of(review.notes.begin(), review.notes.end(), [&](const auto& note) {
-        return note.kind == kind && note.text.find(part) != std::string::npos;
-    });
-}
-
-std::string all_notes(const policy::Review& review) {
-    std::string text;
-    for (const auto& note : review.notes) {
-        text += note.text + "\n";
-    }
-    return text;
-}
-
-/// A request from a few words, so that a table line reads like an sbatch line.
-struct Ask {
-    const char* gpus = "";
-    const char* gres = "";
-    const char* gpus_per_task = "";
-    std::optional<std::uint32_t> n, per_node, c, N;
-    std::optional<std::uint32_t> cpus_per_gpu = {};
-    std::optional<std::uint64_t> mem = {};
-    std::optional<std::uint64_t> mem_per_cpu = {};
-};
-
-JobRequest request_of(const Ask& ask) {
-    JobRequest request;
-    request.gpus_per_job = ask.gpus;
-    request.gpus_per_node = ask.gres;
-    request.gpus_per_task = ask.gpus_per_task;
-    request.tasks = ask.n;
-    request.tasks_per_node = ask.per_node;
-    request.cpus_per_task = ask.c;
-    request.min_nodes = ask.N;
-    request.max_nodes = ask.N;
-    request.cpus_per_gpu = ask.cpus_per_gpu;
-    request.mem_per_node_mb = ask.mem;
-    request.mem_per_cpu_mb = ask.mem_per_cpu;
-    return request;
 }
 
 struct Case {

@@ -91,7 +91,7 @@ def test_a_policy_adds_its_options_to_a_job(policy, added):
     policy = find_policy(policy)
     job = mix.Job(0, 1, nodes=4, run_s=20, limit_min=2)
 
-    assert options(mix.default_site(policy.set_aside), policy, job, 0.1) == ["--gres=gpu:8", "-t2", "-N4", *added]
+    assert options(mix.default_site(policy.set_aside), policy, job, 0.1) == ["--gres=gpu:8", "--exclusive", "-t2", "-N4", *added]
 
 
 def results(**waits):

@@ -74,7 +74,7 @@ class Site:
 
     def options(self, job):
         """What the user writes, as options of sbatch; the last of two counts."""
-        options = ["--gres=gpu:8", *self.kinds[job.kind].options, f"-t{job.limit_min}"]
+        options = ["--gres=gpu:8", "--exclusive", *self.kinds[job.kind].options, f"-t{job.limit_min}"]
         if job.needed:
             options += ["-w", ",".join(self.fabric.name(node) for node in sorted(job.needed))]
         return [*options, f"-N{job.nodes}"]

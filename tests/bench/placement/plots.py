@@ -13,8 +13,8 @@ from svg import Chart, Series, draw
 PLOTS = {  # figure -> (title, y label, where y begins)
     "minimal": ("Multi-node jobs at minimal span", "share, %", None),
     "wait": ("Mean wait, all jobs", "seconds", 0),
-    "wait_large": ("Mean wait, jobs of a leaf and more", "seconds", 0),
-    "completion": ("Submission to end, mean of all jobs", "seconds", None),
+    "wait_large": ("Mean wait, a leaf and more", "seconds", 0),
+    "completion": ("Mean time from submission to end", "seconds", None),
 }
 
 
@@ -40,9 +40,9 @@ def charts(table, mix, policies, slowdown):
     """(file name, chart) of every plot of one mix."""
     for figure, (title, unit, floor) in PLOTS.items():
         lines = [series_by_slowdown(table, policy, figure, mix) for policy in policies]
-        yield f"{mix}-{figure}.svg", Chart(f"{title} ({mix} mix)", "cost of a wider span, %", unit, lines, floor)
+        yield f"{mix}-{figure}.svg", Chart(f"{title} ({mix})", "cost of a wider span, %", unit, lines, floor)
         lines = [series_by_load(table, policy, figure, mix, slowdown) for policy in policies]
-        yield f"{mix}-{figure}-load.svg", Chart(f"{title} ({mix} mix, {100 * slowdown:g} %)", "load, %", unit, lines, floor)
+        yield f"{mix}-{figure}-load.svg", Chart(f"{title} ({mix}, {100 * slowdown:g} %)", "load, %", unit, lines, floor)
 
 
 def main():

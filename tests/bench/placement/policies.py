@@ -12,17 +12,18 @@ SCHEDULER = "bf_interval=1,sched_interval=2,max_switch_wait=1000000,bf_max_job_t
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """All times in seconds.  `wait_s`, `price` and `below` act on what is submitted, as a Lua script would: no Railhead."""
+    """Without `railhead`, `wait_s`, `price`, `below` and `alternatives` act on what is submitted, as a Lua script would."""
 
     name: str
     wait_s: int | None = None  # --switches=<least>@wait on every job of two nodes and more
     price: float = 0  # waits price x true slowdown x time limit longer
     set_aside: int = 0  # leaves with the feature "small"
-    below: int = 0  # --prefer=small on jobs of fewer nodes
+    below: int = 0  # jobs of fewer nodes prefer them; 0 with railhead: those smaller than a leaf
     alternatives: int = 0  # --constraint=[leaf1|leaf2|…] instead of --switches on one-leaf jobs of so many nodes and more
+    backwards: int = 0  # jobs of so many nodes and more name the leaves from the last to the first
     railhead: bool = False
     misprice: float = 1  # what Railhead takes for the slowdown, over the true one
-    queue_s: int = 0
+    least_s: int = 0  # its wait_least
 
 
 FOREVER_S = 1_000_000
@@ -40,15 +41,18 @@ def find_policy(name):
     if not name.startswith("try:"):
         return POLICIES[name]
     pairs = (pair.split("=") for pair in name.removeprefix("try:").split(","))
-    convert = {"price": float}
+    convert = {"price": float, "misprice": float}
     return Policy(name, **{key: convert.get(key, int)(value) for key, value in pairs})
 
 
 def railhead_toml(policy, slowdown):
     """The policy file, told the true slowdown of the run; limits are stretched, so the share is divided by as much."""
     lines = ['mode = "enforce"', 'notes = "never"', "", "[placement]",
-             f"wait = {max(1, round(slowdown*policy.misprice*42))}"]
-    if policy.set_aside:
+             f"slowdown = {slowdown * policy.misprice / LIMIT_STRETCH:.6f}", f"wait_least = {policy.least_s}", 'wait_most = "1h"']
+    if policy.set_aside and policy.below:
+        lines += ["", "[[rule]]", 'name = "small jobs"', f"match = {{ max_gpus = {8 * (policy.below - 1)} }}",
+                  'placement.set_aside = "small"']
+    elif policy.set_aside:
         lines.append('set_aside = "small"')
     return "\n".join(lines) + "\n"
 
@@ -70,7 +74,7 @@ def partitions(site):
 def preference(site, policy, job):
     """What --prefer says for a job that the set-aside leaves can hold; None: nothing."""
     kind = site.kinds[job.kind]
-    if job.nodes >= policy.below or job.kind in ("held", "named") or len(kind.usable & site.small) < job.nodes:
+    if policy.railhead or job.nodes >= policy.below or job.kind in ("held", "named") or len(kind.usable & site.small) < job.nodes:
         return None
     return "fast&small" if job.kind == "fast" else "small"
 
@@ -81,6 +85,8 @@ def leaf_alternatives(site, policy, job):
     if not policy.alternatives or job.nodes < policy.alternatives or job.kind not in ("plain", "half"):
         return None
     leaves = [leaf + 1 for leaf in range(site.fabric.leaves) if len(site.fabric.on_leaves(leaf) & kind.usable) >= job.nodes]
+    if policy.backwards and job.nodes >= policy.backwards:
+        leaves.reverse()
     return f"[{'|'.join(f'leaf{leaf}' for leaf in leaves)}]" if leaves else None
 
 

@@ -5,7 +5,7 @@ import html
 import math
 
 COLOURS = ["#6b7280", "#d97706", "#2563eb", "#059669", "#9333ea", "#db2777"]
-WIDTH, HEIGHT = 420, 290
+WIDTH, HEIGHT = 460, 290
 LEFT, RIGHT, TOP, BOTTOM = 62, 14, 58, 46
 
 

@@ -22,7 +22,7 @@ import play  # noqa: E402
 from policies import find_policy  # noqa: E402
 from rig import slurm_version  # noqa: E402
 
-WINDOW_S = 75
+WINDOW_S = 60
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,14 +78,44 @@ def fate_row(fate):
             fate.span, fate.minimal]
 
 
-def matrix(arguments):
-    """Every run asked for; those of one seed and load next to each other, so that they share the machine's mood."""
-    mixes = [name for name in arguments.mixes if name != "philly" or mix.traces_folder(CHECKOUT)]
-    if "philly" in arguments.mixes and "philly" not in mixes:
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A part of the bench: every combination of these."""
+
+    mixes: list
+    policies: list
+    slowdowns: list
+    loads: list
+    seeds: int
+    window: int = WINDOW_S
+
+
+LOADS = [0.9, 1.1, 1.25]
+COMPARED = ["stock", "switches", "railhead"]
+FULL = [
+    Part(["synthetic"], COMPARED, [0, 0.05, 0.1, 0.2], LOADS, seeds=5),
+    Part(["synthetic"], ["railhead-half-price", "railhead-double-price", "railhead-strict"], [0.1], [1.1], seeds=5),
+    Part(["philly"], COMPARED, [0, 0.1], [1.1], seeds=5),
+]
+QUICK = [Part(["synthetic"], COMPARED, [0.1], [1.1], seeds=1, window=12)]
+
+
+def runs_of(part):
+    """The runs of one seed and load lie next to each other, so that they share the machine's mood."""
+    points = itertools.product(part.mixes, range(1, part.seeds + 1), part.loads, part.slowdowns, part.policies)
+    return [Run(name, policy, slowdown, load, seed, part.window) for name, seed, load, slowdown, policy in points]
+
+
+def plan(arguments):
+    """Every run asked for; without the traces, those of the synthetic mix."""
+    parts = QUICK if arguments.quick else FULL
+    if given := {name: value for name, value in vars(arguments).items() if value and name in vars(FULL[0])}:
+        parts = [dataclasses.replace(parts[0], **given)]
+    runs = [run for part in parts for run in runs_of(part)]
+    kept = [run for run in runs if run.mix != "philly" or mix.traces_folder(CHECKOUT)]
+    if len(kept) < len(runs):
         print("SKIPPED: the mix drawn from Philly: no shared/traces beside the checkout", file=sys.stderr)
-    return [Run(name, policy, slowdown, load, seed, arguments.window)
-            for name, seed, load, slowdown, policy in itertools.product(
-                mixes, range(1, arguments.seeds + 1), arguments.loads, arguments.slowdowns, arguments.policies)]
+    return kept
 
 
 def read_results(path):
@@ -125,11 +155,6 @@ def run_all(runs, arguments):
     return failed
 
 
-FULL = {"seeds": 5, "loads": [0.9, 1.1, 1.25], "slowdowns": [0, 0.05, 0.1, 0.2], "mixes": ["synthetic", "philly"],
-        "window": WINDOW_S, "parallel": 8}
-QUICK = {"seeds": 1, "loads": [1.1], "slowdowns": [0.1], "mixes": ["synthetic"], "window": 12, "parallel": 3}
-
-
 def parse_arguments():
     def listed(kind):
         return lambda text: [kind(part) for part in text.split(",")]
@@ -137,19 +162,16 @@ def parse_arguments():
     parser.add_argument("--build", type=Path, default=CHECKOUT / "build" / "dev", help="build folder with our plugins")
     parser.add_argument("--out", type=Path, help="file of results, JSON lines; a second run goes on where this one ends")
     parser.add_argument("--quick", action="store_true", help="one seed and one load, about a minute: shows that the bench works")
-    parser.add_argument("--policy", action="append", metavar="NAME", help="may be repeated; default stock, switches, railhead")
-    parser.add_argument("--seeds", type=int, help="1 to so many")
-    parser.add_argument("--loads", type=listed(float), help="the work that comes, over what the cluster can do")
-    parser.add_argument("--slowdowns", type=listed(float), help="share by which a job slows on more leaves than it must")
+    parser.add_argument("--policy", action="append", dest="policies", metavar="NAME", help="may be repeated; any of these six\n"
+                        "replaces the whole plan by one part")
     parser.add_argument("--mixes", type=listed(str), help="synthetic, philly")
+    parser.add_argument("--slowdowns", type=listed(float), help="share by which a job slows on more leaves than it must")
+    parser.add_argument("--loads", type=listed(float), help="the work that comes, over what the cluster can do")
+    parser.add_argument("--seeds", type=int, help="1 to so many")
     parser.add_argument("--window", type=int, help="seconds in which the measured jobs arrive")
-    parser.add_argument("--parallel", type=int, help="clusters at a time")
+    parser.add_argument("--parallel", type=int, default=8, help="clusters at a time")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    for name, value in (QUICK if arguments.quick else FULL).items():
-        if getattr(arguments, name) is None:
-            setattr(arguments, name, value)
-    arguments.policies = arguments.policy or ["stock", "switches", "railhead"]
     if not (arguments.out or arguments.one):
         parser.error("--out FILE is needed")
     return arguments
@@ -161,7 +183,7 @@ def main():
         result = play_run(Run(*json.loads(arguments.one)), arguments.build / "plugins")
         print(json.dumps(result, separators=(",", ":")))
         return
-    sys.exit(1 if run_all(matrix(arguments), arguments) else 0)
+    sys.exit(1 if run_all(plan(arguments), arguments) else 0)
 
 
 if __name__ == "__main__":

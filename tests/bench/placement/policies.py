@@ -30,9 +30,10 @@ FOREVER_S = 1_000_000
 POLICIES = {policy.name: policy for policy in [
     Policy("stock"),
     Policy("switches", wait_s=FOREVER_S),
-    Policy("railhead", railhead=True),
-    Policy("railhead-half-price", railhead=True, misprice=0.5),
-    Policy("railhead-double-price", railhead=True, misprice=2),
+    Policy("railhead", railhead=True, set_aside=8),
+    Policy("railhead-half-price", railhead=True, set_aside=8, misprice=0.5),
+    Policy("railhead-double-price", railhead=True, set_aside=8, misprice=2),
+    Policy("railhead-strict", railhead=True, set_aside=8, least_s=3600),  # longer than any run: waits as --switches does
 ]}
 
 

@@ -107,7 +107,7 @@ def test_the_extra_wait_is_held_against_three_quarters_of_that_of_switches(railh
 
     verdicts = {verdict.aim: verdict.word for verdict in aims.verdicts(table, "railhead", "synthetic")}
 
-    assert verdicts["extra wait"] == word and verdicts["minimal span"] == "pass"
+    assert verdicts["3/4 of the extra wait"] == word and verdicts["99 % at minimal span"] == "pass"
 
 
 def test_an_aim_that_the_spread_of_the_runs_leaves_open_says_so():
@@ -119,7 +119,7 @@ def test_an_aim_that_the_spread_of_the_runs_leaves_open_says_so():
     verdicts = {verdict.aim: verdict.word for verdict in
                 aims.verdicts(figures.Table(spread), "railhead", "synthetic")}
 
-    assert verdicts["extra wait"].endswith("unsure")
+    assert verdicts["3/4 of the extra wait"].endswith("unsure")
 
 
 def test_a_policy_that_refuses_other_jobs_than_stock_is_found():

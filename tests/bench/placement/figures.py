@@ -8,7 +8,8 @@ import statistics
 LEAF = 16  # jobs below it are small
 FIGURES = {  # name -> (heading, unit, decimals); the waits are means but for the 95th percentile
     "minimal": ("minimal", "%", 1), "excess": ("wide", "", 2), "wait": ("wait", "s", 2), "wait_p95": ("p95", "s", 1),
-    "wait_small": ("small", "s", 2), "wait_single": ("single", "s", 2), "wait_large": ("large", "s", 1),
+    "wait_small": ("small", "s", 1), "wait_single": ("single", "s", 1), "wait_large": ("large", "s", 1),
+    "wait_nodes": ("/node", "s", 1),
     "completion": ("done in", "s", 2),
 }
 # Two-sided 95 % points of Student's t for 1 to 30 degrees of freedom.
@@ -65,6 +66,7 @@ def run_figures(result):
         "wait_small": mean(row[4] for row in wide if row[1] < LEAF),
         "wait_single": mean(row[4] for row in rows if row[1] == 1),
         "wait_large": mean(row[4] for row in wide if row[1] >= LEAF),
+        "wait_nodes": sum(row[4] * row[1] for row in rows) / sum(row[1] for row in rows),
         "completion": mean(row[5] for row in rows),
     }
 

@@ -14,6 +14,7 @@ PLOTS = {  # figure -> (title, y label, where y begins)
     "minimal": ("Multi-node jobs at minimal span", "share, %", None),
     "wait": ("Mean wait, all jobs", "seconds", 0),
     "wait_large": ("Mean wait, a leaf and more", "seconds", 0),
+    "wait_nodes": ("Mean wait, by nodes", "seconds", 0),
     "completion": ("Mean time from submission to end", "seconds", None),
 }
 

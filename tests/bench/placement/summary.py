@@ -1,6 +1,11 @@
 """The results of the placement bench as a table of 80 columns, and the aims.
 
     /usr/bin/python3 tests/bench/placement/summary.py results.jsonl
+
+minimal  multi-node jobs at minimal span      wide     leaves beyond it, mean of multi-node jobs
+wait     mean of all jobs; then its 95th percentile, and the means of jobs of 2 nodes up to a leaf (small), of one node
+         (single), of a leaf and more (large), and of all jobs weighted by their nodes (/node)
+done in  from submission to the end, mean of all jobs
 """
 
 import argparse
@@ -14,8 +19,8 @@ from figures import FIGURES, Table
 
 NAME_WIDTH = 9
 COLUMNS = {  # figure -> (width, with its interval)
-    "minimal": (9, True), "excess": (5, False), "wait": (10, True), "wait_p95": (5, False), "wait_small": (10, True),
-    "wait_single": (10, True), "wait_large": (10, True), "completion": (11, True),
+    "minimal": (9, True), "excess": (5, False), "wait": (10, True), "wait_p95": (6, False), "wait_small": (8, True),
+    "wait_single": (8, True), "wait_large": (6, False), "wait_nodes": (6, False), "completion": (11, True),
 }
 
 
@@ -61,13 +66,13 @@ def print_aims(table, policy):
     for mix in table.distinct(0):
         print(f"Aims of {policy}, {mix} mix, all loads:")
         for verdict in aims.verdicts(table, policy, mix):
-            print(f"  {verdict.word:13} {verdict.aim:22} {100 * verdict.slowdown:3.0f} %  {verdict.says}")
+            print(f"  {verdict.word:12} {verdict.aim:23} at {100 * verdict.slowdown:3.0f} %: {verdict.says}")
     wrong = aims.refusals_differ(table)
-    print(f"  {'FAIL' if wrong else 'pass':13} refusals are stock's{'' if not wrong else f': not at {wrong}'}")
+    print(f"  {'FAIL' if wrong else 'pass':12} refusals are stock's{'' if not wrong else f': not at {wrong}'}")
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="summary.py", description=__doc__)
+    parser = argparse.ArgumentParser(prog="summary.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("results", type=Path)
     parser.add_argument("--by-load", action="store_true", help="also a table for each load")
     parser.add_argument("--policy", default="railhead", help="whose aims")

@@ -95,6 +95,7 @@ COMPARED = ["stock", "switches", "railhead"]
 FULL = [
     Part(["synthetic"], COMPARED, [0, 0.05, 0.1, 0.2], LOADS, seeds=5),
     Part(["synthetic"], ["railhead-half-price", "railhead-double-price", "railhead-strict"], [0.1], [1.1], seeds=5),
+    Part(["synthetic"], ["railhead-small"], [0.1], LOADS, seeds=5),
     Part(["philly"], COMPARED, [0, 0.1], [1.1], seeds=5),
 ]
 QUICK = [Part(["synthetic"], COMPARED, [0.1], [1.1], seeds=1, window=12)]
@@ -155,9 +156,12 @@ def run_all(runs, arguments):
     return failed
 
 
+def listed(kind):
+    """An argument that is a list with commas."""
+    return lambda text: [kind(part) for part in text.split(",")]
+
+
 def parse_arguments():
-    def listed(kind):
-        return lambda text: [kind(part) for part in text.split(",")]
     parser = argparse.ArgumentParser(prog="bench.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--build", type=Path, default=CHECKOUT / "build" / "dev", help="build folder with our plugins")
     parser.add_argument("--out", type=Path, help="file of results, JSON lines; a second run goes on where this one ends")

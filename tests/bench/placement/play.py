@@ -45,7 +45,7 @@ class Fate:
 
 def make_rig(site, policy, slowdown, plugins):
     """A cluster of cloud nodes, as `policy` has it."""
-    railhead = {"plugins": plugins, "job_submit": True, "policy": policies.railhead_toml(policy, slowdown)}
+    railhead = {"plugins": plugins, "job_submit": True, "policy": policies.railhead_toml(site, policy, slowdown)}
     return Rig(policies.node_groups(site, policy), cloud=True, leaves=site.fabric.leaves, partitions=policies.partitions(site),
                scheduler=policies.SCHEDULER, extra="SlurmctldDebug=info\nMinJobAge=10",
                **(railhead if policy.railhead else {}))

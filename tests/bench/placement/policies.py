@@ -24,6 +24,7 @@ class Policy:
     railhead: bool = False
     misprice: float = 1  # what Railhead takes for the slowdown, over the true one
     least_s: int = 0  # its wait_least
+    small_wait_s: int = 0  # what jobs smaller than a leaf wait instead, by a [[rule]]; 0: as the others
 
 
 FOREVER_S = 1_000_000
@@ -33,6 +34,7 @@ POLICIES = {policy.name: policy for policy in [
     Policy("railhead", railhead=True, set_aside=8),
     Policy("railhead-half-price", railhead=True, set_aside=8, misprice=0.5),
     Policy("railhead-double-price", railhead=True, set_aside=8, misprice=2),
+    Policy("railhead-small", railhead=True, small_wait_s=3600),
     Policy("railhead-strict", railhead=True, set_aside=8, least_s=3600),  # longer than any run: waits as --switches does
 ]}
 
@@ -46,7 +48,7 @@ def find_policy(name):
     return Policy(name, **{key: convert.get(key, int)(value) for key, value in pairs})
 
 
-def railhead_toml(policy, slowdown):
+def railhead_toml(site, policy, slowdown):
     """The policy file, told the true slowdown of the run; limits are stretched, so the share is divided by as much."""
     lines = ['mode = "enforce"', 'notes = "never"', "", "[placement]",
              f"slowdown = {slowdown * policy.misprice / LIMIT_STRETCH:.6f}", f"wait_least = {policy.least_s}", 'wait_most = "1h"']
@@ -55,6 +57,9 @@ def railhead_toml(policy, slowdown):
                   'placement.set_aside = "small"']
     elif policy.set_aside:
         lines.append('set_aside = "small"')
+    if policy.small_wait_s and slowdown:
+        lines += ["", "[[rule]]", 'name = "below a leaf"', f"match = {{ max_gpus = {8 * (site.fabric.leaf_size - 1)} }}",
+                  f"placement.wait = {policy.small_wait_s}"]
     return "\n".join(lines) + "\n"
 
 
@@ -72,35 +77,44 @@ def partitions(site):
             f"PartitionName=half Nodes={hostlist(site.fabric, site.half)} MaxTime=INFINITE State=UP")
 
 
-def preference(site, policy, job):
-    """What --prefer says for a job that the set-aside leaves can hold; None: nothing."""
+def prefers(site, policy, job):
+    """Whether the policy sends the job to the set-aside leaves first, and they can hold it."""
+    below = policy.below or (site.fabric.leaf_size if policy.railhead else 0)
     kind = site.kinds[job.kind]
-    if policy.railhead or job.nodes >= policy.below or job.kind in ("held", "named") or len(kind.usable & site.small) < job.nodes:
-        return None
-    return "fast&small" if job.kind == "fast" else "small"
+    return job.nodes < below and job.kind not in ("held", "named") and len(kind.usable & site.small) >= job.nodes
+
+
+def wait_s(site, policy, job, slowdown):
+    """How long the job waits for its least leaves, in whole seconds; 0 where the policy asks for none."""
+    if job.nodes < 2 or (policy.railhead and slowdown == 0):
+        return 0
+    if policy.small_wait_s and job.nodes < site.fabric.leaf_size:
+        return policy.small_wait_s
+    limit_s = job.limit_min * 60 / LIMIT_STRETCH
+    if policy.railhead:
+        return max(round(slowdown * policy.misprice * limit_s), policy.least_s)
+    return (policy.wait_s or 0) + round(policy.price * slowdown * limit_s)
 
 
 def leaf_alternatives(site, policy, job):
-    """The leaves that could hold the job whole, as a constraint; None where the lever does not apply."""
+    """The leaves that could hold the job whole, in the order in which it names them; none where the lever does not apply."""
     kind = site.kinds[job.kind]
     if not policy.alternatives or job.nodes < policy.alternatives or job.kind not in ("plain", "half"):
-        return None
-    leaves = [leaf + 1 for leaf in range(site.fabric.leaves) if len(site.fabric.on_leaves(leaf) & kind.usable) >= job.nodes]
-    if policy.backwards and job.nodes >= policy.backwards:
-        leaves.reverse()
-    return f"[{'|'.join(f'leaf{leaf}' for leaf in leaves)}]" if leaves else None
+        return []
+    leaves = [leaf for leaf in range(site.fabric.leaves) if len(site.fabric.on_leaves(leaf) & kind.usable) >= job.nodes]
+    return leaves[::-1] if policy.backwards and job.nodes >= policy.backwards else leaves
 
 
 def options(site, policy, job, slowdown):
     """The job's own options, and what the policy has users (or a Lua script) add."""
     own = site.options(job)
-    if not site.kinds[job.kind].usable:
+    if policy.railhead or not site.kinds[job.kind].usable:
         return own
-    if pick := leaf_alternatives(site, policy, job):
-        return [*own, "-C", pick]
+    if leaves := leaf_alternatives(site, policy, job):
+        return [*own, "-C", f"[{'|'.join(f'leaf{leaf + 1}' for leaf in leaves)}]"]
     if policy.wait_s is not None and job.nodes > 1:
-        wait_s = policy.wait_s + round(policy.price * slowdown * job.limit_min * 60 / LIMIT_STRETCH)
-        own.append(f"--switches={site.minimal_span(job)}@{wait_s // 60}:{wait_s % 60:02}")
-    if wanted := preference(site, policy, job):
-        own.append(f"--prefer={wanted}")
+        wait = wait_s(site, policy, job, slowdown)
+        own.append(f"--switches={site.minimal_span(job)}@{wait // 60}:{wait % 60:02}")
+    if prefers(site, policy, job):
+        own.append("--prefer=" + ("fast&small" if job.kind == "fast" else "small"))
     return own

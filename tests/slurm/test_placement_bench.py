@@ -17,6 +17,7 @@ sys.path.insert(0, str(BENCH))
 import aims  # noqa: E402
 import figures  # noqa: E402
 import mix  # noqa: E402
+import simulate  # noqa: E402
 import svg  # noqa: E402
 from fabric import Fabric, hostlist, parse_hostlist  # noqa: E402
 from policies import find_policy, options  # noqa: E402
@@ -92,6 +93,50 @@ def test_a_policy_adds_its_options_to_a_job(policy, added):
     job = mix.Job(0, 1, nodes=4, run_s=20, limit_min=2)
 
     assert options(mix.default_site(policy.set_aside), policy, job, 0.1) == ["--gres=gpu:8", "--exclusive", "-t2", "-N4", *added]
+
+
+@pytest.mark.parametrize("free, count, needed, leaves, why", [
+    ([3, 2, 4, 4], 2, 0, [1], "the fullest leaf that holds the job"),
+    ([3, 2, 4, 4], 3, 0, [0], "not the emptiest"),
+    ([3, 2, 4, 1], 5, 0, [2, 3], "the emptiest first, then the fullest that holds the rest"),
+    ([3, 2, 4, 4], 2, 1 << 8, [2], "the leaf of a node asked for by name"),
+])
+def test_the_simulator_places_as_topology_tree_does(free, count, needed, leaves, why):
+    fabric = Fabric(4, 4)
+    nodes = sum(((1 << free[leaf]) - 1) << 4 * leaf for leaf in range(4))
+
+    taken = simulate.Leaves(fabric).choose(nodes, count, needed)
+
+    assert taken.bit_count() == count and taken & ~nodes == 0
+    assert [leaf for leaf in range(4) if taken >> 4 * leaf & 15] == leaves, why
+
+
+@pytest.mark.parametrize("policy, spans, start_s, why", [
+    ("stock", 2, 2.5, "starts where there is room"),
+    ("try:wait_s=4", 2, 5.5, "waits its time, counted from the submission"),
+    ("switches", 1, 11.5, "waits until a leaf is free"),
+])
+def test_a_simulated_job_waits_for_its_leaf_as_the_policy_says(policy, spans, start_s, why):
+    policy, site = find_policy(policy), mix.Site(Fabric(4, 4))
+    half = [mix.Job(index, 0, nodes, 11, 9, "plain", frozenset(named)) for index, (nodes, named) in enumerate(
+        [(2, {0, 1}), (2, {4, 5}), (2, {8, 9}), (1, {12})])]  # every leaf is taken in part for 11 s
+    job = mix.Job(9, 1.2, nodes=4, run_s=10, limit_min=2)
+
+    fates = simulate.Simulation(site, policy, 0.1).play([*half, job])
+
+    last = next(fate for fate in fates if fate.job is job)
+    assert (last.span, last.start_s) == (spans, pytest.approx(start_s, abs=1)), why
+
+
+def test_simulated_jobs_never_share_a_node():
+    policy, site = find_policy("stock"), mix.default_site()
+
+    fates = simulate.Simulation(site, policy, 0.1).play(mix.synthetic(site, 3, 1.25, 20))
+
+    ran = [fate for fate in fates if fate.start_s is not None]
+    for time in range(0, 30, 3):
+        assert sum(fate.job.nodes for fate in ran if fate.start_s <= time < fate.end_s) <= site.fabric.nodes
+    assert all(fate.span >= fate.minimal for fate in ran)
 
 
 def results(**waits):

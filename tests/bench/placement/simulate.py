@@ -75,6 +75,22 @@ class Held:
     end_s: float = 0  # when it really ends
 
 
+@dataclasses.dataclass
+class Waiting:
+    """A job in the queue, and what does not change while it waits."""
+
+    fate: Fate
+    usable: int
+    needed: int
+    preferred: int  # 0: none
+    alternatives: list  # leaves, as masks
+    wait_s: float
+
+    @property
+    def limit_s(self):
+        return self.fate.job.limit_min * 60
+
+
 class Simulation:
     """One run."""
 
@@ -82,77 +98,85 @@ class Simulation:
         self.site, self.policy, self.slowdown = site, policy, slowdown
         self.leaves = Leaves(site.fabric)
         self.usable = {name: mask_of(kind.usable) for name, kind in site.kinds.items()}
-        self.small = mask_of(site.small)
-        self.running, self.planned = [], []
+        self.running = []
+        self.planned = []  # of this tick: what is to start later, and what has just started
+        self.free = []  # (time, the nodes free from then on but for the planned ones) at which the running jobs' limits end
 
     def play(self, jobs):
         """The fate of each job; ends as the real player does, when all that are measured have started."""
         fates = [Fate(job, submit_s=job.arrival_s) for job in sorted(jobs, key=lambda job: job.arrival_s)]
-        coming = []
-        for fate in fates:
-            if self.site.kinds[fate.job.kind].usable:
-                fate.id, fate.minimal = fate.job.index, self.site.minimal_span(fate.job)
-                coming.append(fate)
-            else:
-                fate.error = "refused"
+        coming = [self._admit(fate) for fate in fates if self.site.kinds[fate.job.kind].usable]  # the others are refused
         queue, now = [], TICK_S / 2
-        while any(fate.job.measured for fate in [*queue, *coming]) and now < MOST_S:
-            queue += [fate for fate in coming if fate.submit_s <= now]
-            coming = [fate for fate in coming if fate.submit_s > now]
-            self.running = [held for held in self.running if held.end_s > now]
-            self.planned = []
-            queue = [fate for fate in queue if not self._try(fate, now)]
+        while any(waiting.fate.job.measured for waiting in [*queue, *coming]) and now < MOST_S:
+            queue += [waiting for waiting in coming if waiting.fate.submit_s <= now]
+            coming = [waiting for waiting in coming if waiting.fate.submit_s > now]
+            self._begin_tick(now)
+            queue = [waiting for waiting in queue if not self._try(waiting, now)]
             now += TICK_S
         return fates
 
-    def _free(self, begin_s, end_s):
-        """The nodes that backfill takes to be free all the time from begin to end."""
-        taken = 0
-        for held in self.running:
-            if held.limit_s > begin_s:
-                taken |= held.nodes
-        for held in self.planned:
-            if held.begin_s < end_s and held.limit_s > begin_s:
-                taken |= held.nodes
-        return ~taken
+    def _admit(self, fate):
+        site, policy, job = self.site, self.policy, fate.job
+        fate.id, fate.minimal = job.index, site.minimal_span(job)
+        return Waiting(fate, self.usable[job.kind], mask_of(job.needed),
+                       mask_of(site.small) if policies.prefers(site, policy, job) else 0,
+                       [self.leaves.masks[leaf] for leaf in policies.leaf_alternatives(site, policy, job)],
+                       policies.wait_s(site, policy, job, self.slowdown))
 
-    def _try(self, fate, now):
+    def _begin_tick(self, now):
+        self.running = sorted((held for held in self.running if held.end_s > now), key=lambda held: held.limit_s)
+        self.planned = []
+        free = ~sum(held.nodes for held in self.running)
+        steps = {now: free}
+        for held in self.running:
+            free |= held.nodes
+            steps[held.limit_s] = free
+        self.free = list(steps.items())
+
+    def _times(self):
+        """(time, nodes that no running job holds then) at which something changes, in order."""
+        steps = list(self.free)
+        for held in self.planned:
+            free = next(free for time, free in reversed(self.free) if time <= held.limit_s)
+            steps.append((held.limit_s, free))
+        return sorted(steps, key=lambda step: step[0])
+
+    def _try(self, waiting, now):
         """Starts the job, or plans it; says whether it started."""
-        limit_s = fate.job.limit_min * 60
-        times = sorted({held.limit_s for held in [*self.running, *self.planned] if held.limit_s > now})
-        for begin_s in [now, *times]:
-            nodes = self._nodes(fate.job, self._free(begin_s, begin_s + limit_s), begin_s == now)
+        for begin_s, free in self._times():
+            for held in self.planned:
+                if held.begin_s < begin_s + waiting.limit_s and held.limit_s > begin_s:
+                    free &= ~held.nodes
+            nodes = self._nodes(waiting, free & waiting.usable, begin_s == now)
             if nodes is None:
                 continue
-            if begin_s > now:
-                self.planned.append(Held(begin_s, begin_s + limit_s, nodes))
-                return False
-            return self._start(fate, nodes, now)
+            if begin_s == now:
+                return self._start(waiting, nodes, now)
+            self.planned.append(Held(begin_s, begin_s + waiting.limit_s, nodes))
+            return False
         return False
 
-    def _nodes(self, job, free, at_once):
+    def _nodes(self, waiting, free, at_once):
         """Where the job would go, or None."""
-        free &= self.usable[job.kind]
-        needed = mask_of(job.needed)
-        if needed & ~free:
+        count = waiting.fate.job.nodes
+        if free.bit_count() < count or waiting.needed & ~free:
             return None
-        for leaf in policies.leaf_alternatives(self.site, self.policy, job):
-            here = free & self.leaves.masks[leaf]
-            if here.bit_count() >= job.nodes:
-                return self.leaves.choose(here, job.nodes)
-        if policies.leaf_alternatives(self.site, self.policy, job):
-            return None
-        if at_once and policies.prefers(self.site, self.policy, job) and (free & self.small).bit_count() >= job.nodes:
-            return self.leaves.choose(free & self.small, job.nodes)
-        return self.leaves.choose(free, job.nodes, needed) if free.bit_count() >= job.nodes else None
+        if waiting.alternatives:
+            here = next((free & leaf for leaf in waiting.alternatives if (free & leaf).bit_count() >= count), None)
+            return here and self.leaves.choose(here, count)
+        if at_once and (free & waiting.preferred).bit_count() >= count:
+            return self.leaves.choose(free & waiting.preferred, count)
+        return self.leaves.choose(free, count, waiting.needed)
 
-    def _start(self, fate, nodes, now):
-        job, span = fate.job, self.leaves.span(nodes)
-        if span > fate.minimal and now - fate.submit_s < policies.wait_s(self.site, self.policy, job, self.slowdown):
+    def _start(self, waiting, nodes, now):
+        fate, job, span = waiting.fate, waiting.fate.job, self.leaves.span(nodes)
+        if span > fate.minimal and now - fate.submit_s < waiting.wait_s:
             return False
         run_s = job.run_s * (1 + self.slowdown * (span > fate.minimal))
         fate.start_s, fate.end_s, fate.span = now, now + run_s, span
-        self.running.append(Held(now, now + max(job.limit_min * 60, run_s), nodes, now + run_s))
+        held = Held(now, now + max(waiting.limit_s, run_s), nodes, now + run_s)
+        self.running.append(held)
+        self.planned.append(held)
         return True
 
 

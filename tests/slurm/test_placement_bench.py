@@ -139,6 +139,12 @@ def test_simulated_jobs_never_share_a_node():
     assert all(fate.span >= fate.minimal for fate in ran)
 
 
+@pytest.mark.parametrize("name", ["stok", "try:weight=1", "stock,switches"])
+def test_a_policy_that_does_not_exist_is_named(name):
+    with pytest.raises(ValueError, match=f"no policy '{name}'"):
+        find_policy(name)
+
+
 def results(**waits):
     """One run a policy and seed; the jobs of each wait as given, and run 10 s on one leaf."""
     return [{"mix": "synthetic", "policy": policy, "slowdown": 0.1, "load": 1.1, "seed": seed, "window_s": 75,

@@ -161,12 +161,21 @@ def listed(kind):
     return lambda text: [kind(part) for part in text.split(",")]
 
 
+def policy_name(name):
+    """An argument that is a policy's name."""
+    try:
+        find_policy(name)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(error) from None
+    return name
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="bench.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--build", type=Path, default=CHECKOUT / "build" / "dev", help="build folder with our plugins")
     parser.add_argument("--out", type=Path, help="file of results, JSON lines; a second run goes on where this one ends")
     parser.add_argument("--quick", action="store_true", help="one seed and one load, about a minute: shows that the bench works")
-    parser.add_argument("--policy", action="append", dest="policies", metavar="NAME", help="may be repeated; any of these six\n"
+    parser.add_argument("--policy", action="append", dest="policies", type=policy_name, metavar="NAME", help="may be repeated; any of these six\n"
                         "replaces the whole plan by one part")
     parser.add_argument("--mixes", type=listed(str), help="synthetic, philly")
     parser.add_argument("--slowdowns", type=listed(float), help="share by which a job slows on more leaves than it must")
@@ -178,6 +187,9 @@ def parse_arguments():
     arguments = parser.parse_args()
     if not (arguments.out or arguments.one):
         parser.error("--out FILE is needed")
+    plugin = arguments.build / "plugins" / "job_submit_railhead.so"
+    if not plugin.is_file():
+        parser.error(f"no {plugin}: build the target job_submit_railhead, or name another build with --build")
     return arguments
 
 

@@ -40,12 +40,14 @@ POLICIES = {policy.name: policy for policy in [
 
 
 def find_policy(name):
-    """A policy by its name; "try:wait_s=20,set_aside=4,below=8" is one made up of levers."""
-    if not name.startswith("try:"):
+    """A policy by its name; "try:wait_s=20,set_aside=4,below=8" is one made up of levers.  ValueError if there is none."""
+    if name in POLICIES:
         return POLICIES[name]
-    pairs = (pair.split("=") for pair in name.removeprefix("try:").split(","))
-    convert = {"price": float, "misprice": float}
-    return Policy(name, **{key: convert.get(key, int)(value) for key, value in pairs})
+    kinds = {field.name: field.type for field in dataclasses.fields(Policy)}
+    levers = dict(pair.partition("=")[::2] for pair in name.removeprefix("try:").split(","))
+    if not name.startswith("try:") or set(levers) - set(kinds):
+        raise ValueError(f"no policy {name!r}: there are {', '.join(POLICIES)} and try:LEVER=NUMBER,... of {', '.join(kinds)}")
+    return Policy(name, **{lever: float(value) if kinds[lever] is float else int(value) for lever, value in levers.items()})
 
 
 def railhead_toml(site, policy, slowdown):

@@ -192,7 +192,7 @@ def simulate(run):
 def main():
     parser = argparse.ArgumentParser(prog="simulate.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="file of results, JSON lines")
-    parser.add_argument("--policy", action="append", required=True, metavar="NAME")
+    parser.add_argument("--policy", action="append", required=True, type=bench.policy_name, metavar="NAME")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--loads", type=bench.listed(float), default=[1.1])
     parser.add_argument("--slowdowns", type=bench.listed(float), default=[0.1])

@@ -59,7 +59,7 @@ class Player:
         self.waiting = {}  # id -> Fate, submitted and not yet started
         self.due = []  # heap of (end, id, Fate)
         self.fates = []
-        self.log = open(rig.logs / "slurmctld.log")
+        self.log, self.unread = open(rig.logs / "slurmctld.log"), ""
         self.begun = 0
         self.late_s = 0  # the worst delay of a submission
 
@@ -85,9 +85,10 @@ class Player:
 
     def _started(self):
         """(job, its nodes) of what has started since the last call."""
-        for line in self.log:
-            if found := STARTED.search(line):
-                yield int(found[1] or found[2]), parse_hostlist(found[3])
+        self.unread += self.log.read()
+        lines, newline, self.unread = self.unread.rpartition("\n")  # the last line may not be written to its end
+        for found in STARTED.finditer(lines + newline):
+            yield int(found[1] or found[2]), parse_hostlist(found[3])
 
     def play(self, jobs):
         """Returns the fate of each job that was submitted, as soon as all that are measured have started.

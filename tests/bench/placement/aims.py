@@ -39,7 +39,7 @@ def _extra_wait(table, policy, **wanted):
     stock, switches, ours = (table.values(name, "wait", points) for name in ("stock", "switches", policy))
     left = estimate([0.75 * (b - a) - (c - a) for a, b, c in zip(stock, switches, ours)])
     extra = estimate([b - a for a, b in zip(stock, switches)]), estimate([c - a for a, c in zip(stock, ours)])
-    return f"{extra[1].mean:+.2f} s over stock, --switches {extra[0].mean:+.2f} s", left
+    return f"{extra[1].mean:+.2f} s, of --switches {extra[0].mean:+.2f} s", left
 
 
 def _bound(other, figure, bound):

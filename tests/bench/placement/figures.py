@@ -88,6 +88,10 @@ class Table:
             self.runs[result["policy"]][point] = run_figures(result)
             self.refusals[point][result["policy"]] = refused(result)
 
+    def policies(self):
+        """Stock first, then --switches, then the others by name."""
+        return sorted(self.runs, key=lambda name: (name != "stock", name != "switches", name))
+
     def points(self, policy, **wanted):
         """The points of a policy whose mix, slowdown, load and seed are as wanted."""
         names = ("mix", "slowdown", "load", "seed")

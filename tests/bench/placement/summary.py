@@ -9,6 +9,7 @@ done in  from submission to the end, mean of all jobs
 """
 
 import argparse
+import itertools
 import math
 import sys
 from pathlib import Path
@@ -41,7 +42,7 @@ def row(table, policy, **wanted):
 
 
 def print_block(table, title, **wanted):
-    present = [policy for policy in table.runs if table.points(policy, **wanted)]
+    present = [policy for policy in table.policies() if table.points(policy, **wanted)]
     if not present:
         return
     runs = len(table.points(present[0], **wanted))
@@ -54,12 +55,37 @@ def print_block(table, title, **wanted):
 def print_tables(table, by_load):
     for index in (0, 1):
         print(f"{'':{NAME_WIDTH}}" + "".join(f"{FIGURES[figure][index]:>{width}}" for figure, (width, _) in COLUMNS.items()))
-    for mix in table.distinct(0):
-        for slowdown in table.distinct(1):
-            print_block(table, f"{mix} mix, a wider span costs {100 * slowdown:.0f} %, all loads", mix=mix, slowdown=slowdown)
-            for load in table.distinct(2) if by_load else []:
-                print_block(table, f"{mix} mix, {100 * slowdown:.0f} %, load {100 * load:.0f} %", mix=mix, slowdown=slowdown,
-                            load=load)
+    for mix, slowdown in itertools.product(table.distinct(0), table.distinct(1)):
+        print_block(table, f"{mix} mix, a wider span costs {100 * slowdown:.0f} %, all loads", mix=mix, slowdown=slowdown)
+        for load in table.distinct(2) if by_load else []:
+            print_block(table, f"{mix} mix, {100 * slowdown:.0f} %, load {100 * load:.0f} %", mix=mix, slowdown=slowdown, load=load)
+
+
+DIFFERENCES = {  # figure -> (width, decimals)
+    "wait": (11, 2), "wait_small": (11, 2), "wait_single": (11, 2), "wait_large": (9, 1), "wait_nodes": (9, 1), "completion": (11, 2),
+}
+
+
+def difference_row(table, policy, **wanted):
+    def cell_of(figure, width, decimals):
+        value = table.difference(policy, "stock", figure, **wanted)
+        half = "" if math.isnan(value.half) else f"±{value.half:.{decimals}f}"
+        return f"{value.mean:+.{decimals}f}{half}".rjust(width)
+    minimal = table.of(policy, "minimal", **wanted).mean
+    name = f"{policy:{NAME_WIDTH}}" if len(policy) <= NAME_WIDTH else f"{policy}\n{'':{NAME_WIDTH}}"
+    return f"{name}{minimal:8.1f}" + "".join(cell_of(figure, *form) for figure, form in DIFFERENCES.items())
+
+
+def print_differences(table):
+    """Each policy less stock, over the runs that both have: what differs between seeds and loads cancels out."""
+    print(f"Less stock, run by run; seconds\n{'':{NAME_WIDTH}}{'minimal':>8}"
+          + "".join(f"{FIGURES[figure][0]:>{width}}" for figure, (width, _) in DIFFERENCES.items()))
+    for mix, slowdown in itertools.product(table.distinct(0), table.distinct(1)):
+        print(f"{mix} mix, a wider span costs {100 * slowdown:.0f} %")
+        for policy in table.policies():
+            if policy != "stock" and table.shared([policy, "stock"], mix=mix, slowdown=slowdown):
+                print(difference_row(table, policy, mix=mix, slowdown=slowdown))
+    print()
 
 
 def print_aims(table, policy):
@@ -82,7 +108,9 @@ def main():
         sys.exit(f"summary: no results in {arguments.results}")
     table = Table(results)
     print_tables(table, arguments.by_load)
-    print_aims(table, arguments.policy)
+    if len(table.runs) > 1 and table.runs["stock"]:
+        print_differences(table)
+        print_aims(table, arguments.policy)
 
 
 if __name__ == "__main__":

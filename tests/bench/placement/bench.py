@@ -98,7 +98,7 @@ FULL = [
     Part(["synthetic"], ["railhead-small"], [0.1], LOADS, seeds=5),
     Part(["philly"], COMPARED, [0, 0.1], [1.1], seeds=5),
 ]
-QUICK = [Part(["synthetic"], COMPARED, [0.1], [1.1], seeds=1, window=12)]
+QUICK = [Part(["synthetic"], COMPARED, [0.1], [1.1], seeds=1, window=8)]
 
 
 def runs_of(part):

@@ -4,46 +4,39 @@
 """
 
 import argparse
+import itertools
 from pathlib import Path
 
 from bench import read_results
 from figures import Table
 from svg import Chart, Series, draw
 
-PLOTS = {  # figure -> (title, y label, where y begins)
-    "minimal": ("Multi-node jobs at minimal span", "share, %", None),
-    "wait": ("Mean wait, all jobs", "seconds", 0),
-    "wait_large": ("Mean wait, a leaf and more", "seconds", 0),
-    "wait_nodes": ("Mean wait, by nodes", "seconds", 0),
-    "completion": ("Mean time from submission to end", "seconds", None),
+PLOTS = {  # figure -> (title, y label, less stock's)
+    "minimal": ("Multi-node jobs at minimal span", "share, %", False),
+    "wait": ("Mean wait of a job, less stock's", "seconds", True),
+    "wait_nodes": ("Mean wait by nodes, less stock's", "seconds", True),
+    "completion": ("Submission to end, less stock's", "seconds", True),
 }
+POLICIES = ["stock", "switches", "railhead", "railhead-small"]
 
 
-def series_by_slowdown(table, policy, figure, mix):
-    points = []
-    for slowdown in table.distinct(1):
-        value = table.of(policy, figure, mix=mix, slowdown=slowdown)
-        if value.mean == value.mean:
-            points.append((100 * slowdown, value.mean, value.half))
-    return Series("--switches" if policy == "switches" else policy, points)
+def series(table, policy, figure, xs, wanted):
+    """The figure of a policy at each x; `wanted` makes of an x what the runs must have."""
+    def value(x):
+        return table.difference(policy, "stock", figure, **wanted(x)) if PLOTS[figure][2] else table.of(policy, figure, **wanted(x))
+    values = [(100 * x, value(x)) for x in xs if table.shared([policy, "stock"], **wanted(x))]
+    return Series("--switches" if policy == "switches" else policy, [(x, found.mean, found.half) for x, found in values])
 
 
-def series_by_load(table, policy, figure, mix, slowdown):
-    points = []
-    for load in table.distinct(2):
-        value = table.of(policy, figure, mix=mix, slowdown=slowdown, load=load)
-        if value.mean == value.mean:
-            points.append((100 * load, value.mean, value.half))
-    return Series("--switches" if policy == "switches" else policy, points)
-
-
-def charts(table, mix, policies, slowdown):
-    """(file name, chart) of every plot of one mix."""
-    for figure, (title, unit, floor) in PLOTS.items():
-        lines = [series_by_slowdown(table, policy, figure, mix) for policy in policies]
-        yield f"{mix}-{figure}.svg", Chart(f"{title} ({mix})", "cost of a wider span, %", unit, lines, floor)
-        lines = [series_by_load(table, policy, figure, mix, slowdown) for policy in policies]
-        yield f"{mix}-{figure}-load.svg", Chart(f"{title} ({mix}, {100 * slowdown:g} %)", "load, %", unit, lines, floor)
+def charts(table, mix, slowdown):
+    """(file name, chart) of every plot of one mix: over the slowdown, and over the load at one slowdown."""
+    over = [("", f"({mix})", "cost of a wider span, %", table.distinct(1), lambda x: {"mix": mix, "slowdown": x}),
+            ("-load", f"({mix}, {100 * slowdown:g} %)", "load, %", table.distinct(2),
+             lambda x: {"mix": mix, "slowdown": slowdown, "load": x})]
+    for (figure, (title, unit, less)), (suffix, which, label, xs, wanted) in itertools.product(PLOTS.items(), over):
+        lines = [series(table, policy, figure, xs, wanted) for policy in POLICIES[less:]]
+        lines = [line for line in lines if len(line.points) > 2]
+        yield f"{mix}-{figure}{suffix}.svg", Chart(f"{title} {which}", label, unit, lines, 0 if less else None)
 
 
 def main():
@@ -53,11 +46,10 @@ def main():
     parser.add_argument("--slowdown", type=float, default=0.1, help="of the plots over load")
     arguments = parser.parse_args()
     table = Table(read_results(arguments.results))
-    policies = [name for name in ("stock", "switches", "railhead") if table.points(name)]
     arguments.folder.mkdir(parents=True, exist_ok=True)
     for mix in table.distinct(0):
-        for name, chart in charts(table, mix, policies, arguments.slowdown):
-            if all(line.points for line in chart.series):
+        for name, chart in charts(table, mix, arguments.slowdown):
+            if chart.series:
                 (arguments.folder / name).write_text(draw(chart))
 
 

@@ -4,7 +4,8 @@ import dataclasses
 import html
 import math
 
-COLOURS = ["#6b7280", "#d97706", "#2563eb", "#059669", "#9333ea", "#db2777"]
+COLOURS = {"stock": "#6b7280", "--switches": "#d97706", "railhead": "#2563eb", "railhead-small": "#059669"}
+OTHER_COLOUR = "#9333ea"
 WIDTH, HEIGHT = 460, 290
 LEFT, RIGHT, TOP, BOTTOM = 62, 14, 58, 46
 
@@ -85,12 +86,17 @@ def _curve(series, colour, shift, x, y):
                f"{value_y:.4g}{interval} at {value_x:g}</title></circle>")
 
 
+def _colour(series):
+    """A policy has the same colour in every chart."""
+    return COLOURS.get(series.name, OTHER_COLOUR)
+
+
 def _legend(series):
     left = LEFT
-    for name, colour in zip((line.name for line in series), COLOURS):
-        yield f'<circle cx="{left + 4:.1f}" cy="36" r="4" fill="{colour}"/>'
-        yield _text(left + 12, 40, name, "start")
-        left += 24 + 6.4 * len(name)
+    for line in series:
+        yield f'<circle cx="{left + 4:.1f}" cy="36" r="4" fill="{_colour(line)}"/>'
+        yield _text(left + 12, 40, line.name, "start")
+        left += 26 + 6.8 * len(line.name)
 
 
 STYLE = ("text{font:12px system-ui,sans-serif;fill:#374151}.title{font-weight:600;font-size:13px;fill:#111827}"
@@ -109,7 +115,7 @@ def draw(chart):
     y = _Scale(y_ticks[0], y_ticks[-1], HEIGHT - BOTTOM, TOP)
     marks = [*_axes(chart, x, y, x_ticks, y_ticks), *_legend(chart.series)]
     for index, line in enumerate(chart.series):
-        marks += _curve(line, COLOURS[index % len(COLOURS)], (index - (len(chart.series) - 1) / 2) * 4, x, y)
+        marks += _curve(line, _colour(line), (index - (len(chart.series) - 1) / 2) * 4, x, y)
     body = "\n".join(marks)
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
             f'role="img">\n<title>{html.escape(chart.title)}</title>\n<style>{STYLE}</style>\n'

@@ -19,6 +19,7 @@ import figures  # noqa: E402
 import mix  # noqa: E402
 import simulate  # noqa: E402
 import svg  # noqa: E402
+from play import is_fill  # noqa: E402
 from fabric import Fabric, hostlist, parse_hostlist  # noqa: E402
 from policies import find_policy, options  # noqa: E402
 
@@ -76,6 +77,7 @@ def test_the_mix_of_the_trace_is_made_of_its_jobs():
 
     jobs = [job for job in mix.philly(mix.default_site(), 1, 1.1, 30, folder) if job.measured]
 
+    assert jobs[0].arrival_s == 0 and not is_fill(jobs[0]), "the first one is measured too"
     assert {job.nodes for job in jobs} <= {1, 2, 4, 7, 8, 12, 16, 20, 24, 32, 48}
     assert all(mix.LEAST_S <= job.run_s <= mix.MOST_S for job in jobs)
 

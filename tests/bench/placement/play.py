@@ -51,6 +51,11 @@ def make_rig(site, policy, slowdown, plugins):
                **(railhead if policy.railhead else {}))
 
 
+def is_fill(job):
+    """Whether the job is there before the clock starts; the first of a trace also arrives at 0, and is not."""
+    return job.arrival_s == 0 and not job.measured
+
+
 class Player:
     """One run; see the top of this file."""
 
@@ -96,11 +101,11 @@ class Player:
         From then on it is known when they end.
         """
         self.prepare()
-        coming = sorted((job for job in jobs if job.arrival_s > 0), key=lambda job: job.arrival_s)
+        fill = [job for job in jobs if is_fill(job)]
+        coming = sorted((job for job in jobs if not is_fill(job)), key=lambda job: job.arrival_s)
         last = coming[-1].arrival_s
-        for job in jobs:
-            if job.arrival_s == 0:
-                self._submit(job)
+        for job in fill:
+            self._submit(job)
         self.begun = time.monotonic()
         left = sum(job.measured for job in jobs)
         while left:

@@ -62,7 +62,7 @@ def print_tables(table, by_load):
 
 
 DIFFERENCES = {  # figure -> (width, decimals)
-    "wait": (11, 2), "wait_small": (11, 2), "wait_single": (11, 2), "wait_large": (9, 1), "wait_nodes": (9, 1), "completion": (11, 2),
+    "wait": (11, 2), "wait_small": (11, 2), "wait_single": (11, 2), "wait_large": (10, 1), "wait_nodes": (9, 1), "completion": (11, 2),
 }
 
 
@@ -81,17 +81,19 @@ def print_differences(table):
     print(f"Less stock, run by run; seconds\n{'':{NAME_WIDTH}}{'minimal':>8}"
           + "".join(f"{FIGURES[figure][0]:>{width}}" for figure, (width, _) in DIFFERENCES.items()))
     for mix, slowdown in itertools.product(table.distinct(0), table.distinct(1)):
-        print(f"{mix} mix, a wider span costs {100 * slowdown:.0f} %")
-        for policy in table.policies():
-            if policy != "stock" and table.shared([policy, "stock"], mix=mix, slowdown=slowdown):
-                print(difference_row(table, policy, mix=mix, slowdown=slowdown))
+        wanted = {"mix": mix, "slowdown": slowdown}
+        rows = [difference_row(table, policy, **wanted) for policy in table.policies()
+                if policy != "stock" and table.shared([policy, "stock"], **wanted)]
+        print(*([f"{mix} mix, a wider span costs {100 * slowdown:.0f} %", *rows] if rows else []), sep="\n", end="\n" if rows else "")
     print()
 
 
 def print_aims(table, policy):
     for mix in table.distinct(0):
-        print(f"Aims of {policy}, {mix} mix, all loads:")
-        for verdict in aims.verdicts(table, policy, mix):
+        verdicts = aims.verdicts(table, policy, mix)
+        if verdicts:
+            print(f"Aims of {policy}, {mix} mix, all loads:")
+        for verdict in verdicts:
             print(f"  {verdict.word:12} {verdict.aim:23} at {100 * verdict.slowdown:3.0f} %: {verdict.says}")
     wrong = aims.refusals_differ(table)
     print(f"  {'FAIL' if wrong else 'pass':12} refusals are stock's{'' if not wrong else f': not at {wrong}'}")

@@ -58,6 +58,8 @@ AIMS = [  # name, least and most slowdown at which it must hold, how it is check
     ("completion, 1 % at most", 0, 0, _bound("stock", "completion", 1.01)),
     ("completion, stock", 0.05, 1, _bound("stock", "completion", 1)),
     ("completion, --switches", 0.05, 1, _bound("switches", "completion", 1)),
+    ("by nodes, stock", 0.05, 1, _bound("stock", "completion_nodes", 1)),
+    ("by nodes, --switches", 0.05, 1, _bound("switches", "completion_nodes", 1)),
     ("wait of small, 5 %", 0, 1, _bound("stock", "wait_small", 1.05)),
     ("wait of single, 5 %", 0, 1, _bound("stock", "wait_single", 1.05)),
 ]

@@ -10,7 +10,7 @@ FIGURES = {  # name -> (heading, unit, decimals); the waits are means but for th
     "minimal": ("minimal", "%", 1), "excess": ("wide", "", 2), "wait": ("wait", "s", 2), "wait_p95": ("p95", "s", 1),
     "wait_small": ("small", "s", 1), "wait_single": ("single", "s", 1), "wait_large": ("large", "s", 1),
     "wait_nodes": ("/node", "s", 1),
-    "completion": ("done in", "s", 2),
+    "completion": ("done in", "s", 2), "completion_nodes": ("by nodes", "s", 2),
 }
 # Two-sided 95 % points of Student's t for 1 to 30 degrees of freedom.
 T95 = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13,
@@ -66,14 +66,20 @@ def run_figures(result):
         "wait_small": mean(row[4] for row in wide if row[1] < LEAF),
         "wait_single": mean(row[4] for row in rows if row[1] == 1),
         "wait_large": mean(row[4] for row in wide if row[1] >= LEAF),
-        "wait_nodes": sum(row[4] * row[1] for row in rows) / sum(row[1] for row in rows),
+        "wait_nodes": mean_by_nodes(rows, 4),
         "completion": mean(row[5] for row in rows),
+        "completion_nodes": mean_by_nodes(rows, 5),
     }
 
 
 def mean(values):
     values = list(values)
     return statistics.fmean(values) if values else math.nan
+
+
+def mean_by_nodes(rows, column):
+    """The mean of a column in which a job counts as often as it has nodes."""
+    return sum(row[column] * row[1] for row in rows) / sum(row[1] for row in rows) if rows else math.nan
 
 
 class Table:

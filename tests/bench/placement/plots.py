@@ -14,8 +14,8 @@ from svg import Chart, Series, draw
 PLOTS = {  # figure -> (title, y label, less stock's)
     "minimal": ("Multi-node jobs at minimal span", "share, %", False),
     "wait": ("Mean wait of a job, less stock's", "seconds", True),
-    "wait_nodes": ("Mean wait by nodes, less stock's", "seconds", True),
     "completion": ("Submission to end, less stock's", "seconds", True),
+    "completion_nodes": ("Submission to end by nodes, less stock's", "seconds", True),
 }
 POLICIES = ["stock", "switches", "railhead", "railhead-small"]
 

@@ -5,7 +5,7 @@
 minimal  multi-node jobs at minimal span      wide     leaves beyond it, mean of multi-node jobs
 wait     mean of all jobs; then its 95th percentile, and the means of jobs of 2 nodes up to a leaf (small), of one node
          (single), of a leaf and more (large), and of all jobs weighted by their nodes (/node)
-done in  from submission to the end, mean of all jobs
+done in  from submission to the end, mean of all jobs; by nodes: weighted by their nodes
 """
 
 import argparse
@@ -16,13 +16,18 @@ from pathlib import Path
 
 import aims
 from bench import read_results
-from figures import FIGURES, Table
+from figures import FIGURES, Table, estimate
 
 NAME_WIDTH = 9
 COLUMNS = {  # figure -> (width, with its interval)
     "minimal": (9, True), "excess": (5, False), "wait": (10, True), "wait_p95": (6, False), "wait_small": (8, True),
     "wait_single": (8, True), "wait_large": (6, False), "wait_nodes": (6, False), "completion": (11, True),
 }
+
+
+def label(policy):
+    """The first column; a name that is too long for it has a line of its own."""
+    return f"{policy:{NAME_WIDTH}}" if len(policy) <= NAME_WIDTH else f"{policy}\n{'':{NAME_WIDTH}}"
 
 
 def cell(value, figure, interval):
@@ -37,8 +42,7 @@ def cell(value, figure, interval):
 def row(table, policy, **wanted):
     cells = (f"{cell(table.of(policy, figure, **wanted), figure, interval):>{width}}"
              for figure, (width, interval) in COLUMNS.items())
-    name = f"{policy:{NAME_WIDTH}}" if len(policy) <= NAME_WIDTH else f"{policy}\n{'':{NAME_WIDTH}}"
-    return name + "".join(cells)
+    return label(policy) + "".join(cells)
 
 
 def print_block(table, title, **wanted):
@@ -61,25 +65,26 @@ def print_tables(table, by_load):
             print_block(table, f"{mix} mix, {100 * slowdown:.0f} %, load {100 * load:.0f} %", mix=mix, slowdown=slowdown, load=load)
 
 
-DIFFERENCES = {  # figure -> (width, decimals)
-    "wait": (11, 2), "wait_small": (11, 2), "wait_single": (11, 2), "wait_large": (10, 1), "wait_nodes": (9, 1), "completion": (11, 2),
+DIFFERENCES = {  # figure -> (width, decimals, with its interval)
+    "wait": (11, 2, True), "wait_small": (9, 1, True), "wait_single": (9, 1, True), "wait_large": (6, 1, False),
+    "wait_nodes": (6, 1, False), "completion": (11, 2, True), "completion_nodes": (11, 2, True),
 }
 
 
 def difference_row(table, policy, **wanted):
-    def cell_of(figure, width, decimals):
+    def cell_of(figure, width, decimals, interval):
         value = table.difference(policy, "stock", figure, **wanted)
-        half = "" if math.isnan(value.half) else f"±{value.half:.{decimals}f}"
+        half = f"±{value.half:.{decimals}f}" if interval and not math.isnan(value.half) else ""
         return f"{value.mean:+.{decimals}f}{half}".rjust(width)
-    minimal = table.of(policy, "minimal", **wanted).mean
-    name = f"{policy:{NAME_WIDTH}}" if len(policy) <= NAME_WIDTH else f"{policy}\n{'':{NAME_WIDTH}}"
-    return f"{name}{minimal:8.1f}" + "".join(cell_of(figure, *form) for figure, form in DIFFERENCES.items())
+    points = table.shared([policy, "stock"], **wanted)
+    minimal = estimate(table.values(policy, "minimal", points)).mean
+    return f"{label(policy)}{minimal:8.1f}" + "".join(cell_of(figure, *form) for figure, form in DIFFERENCES.items())
 
 
 def print_differences(table):
     """Each policy less stock, over the runs that both have: what differs between seeds and loads cancels out."""
     print(f"Less stock, run by run; seconds\n{'':{NAME_WIDTH}}{'minimal':>8}"
-          + "".join(f"{FIGURES[figure][0]:>{width}}" for figure, (width, _) in DIFFERENCES.items()))
+          + "".join(f"{FIGURES[figure][0]:>{width}}" for figure, (width, _, _) in DIFFERENCES.items()))
     for mix, slowdown in itertools.product(table.distinct(0), table.distinct(1)):
         wanted = {"mix": mix, "slowdown": slowdown}
         rows = [difference_row(table, policy, **wanted) for policy in table.policies()

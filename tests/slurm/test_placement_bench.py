@@ -184,7 +184,8 @@ def test_a_policy_that_refuses_other_jobs_than_stock_is_found():
 
 def test_a_chart_is_well_formed_and_has_every_point():
     chart = svg.Chart("Wait < 5 & more", "load, %", "seconds", [
-        svg.Series("stock", [(90, 1.0, 0.2), (110, 2.0, float("nan"))]), svg.Series("railhead", [(90, 0.5, 0.1), (110, 1.5, 0.2)])])
+        svg.Series("stock", [(90, 1.0, 0.2), (110, 2.0, float("nan"))]),
+        svg.Series("railhead", [(90, 0.5, 0.1), (110, 1.5, 0.2)])])
 
     root = xml.etree.ElementTree.fromstring(svg.draw(chart))
 
@@ -192,7 +193,11 @@ def test_a_chart_is_well_formed_and_has_every_point():
     assert len(points) == 4 and "nan" not in svg.draw(chart)
 
 
-@pytest.mark.parametrize("low, high, wanted", [(0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1]), (58, 100, [50, 60, 70, 80, 90, 100]), (3, 3, [3, 3.2, 3.4, 3.6, 3.8, 4])])
+@pytest.mark.parametrize("low, high, wanted", [
+    (0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1]),
+    (58, 100, [50, 60, 70, 80, 90, 100]),
+    (3, 3, [3, 3.2, 3.4, 3.6, 3.8, 4]),
+])
 def test_axes_have_round_numbers(low, high, wanted):
     assert svg.ticks(low, high) == wanted
 

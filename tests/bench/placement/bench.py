@@ -70,7 +70,7 @@ def play_run(run, plugins):
 
 
 def fate_row(fate):
-    """[index, nodes, kind, run, wait, completion time, span, minimal span], times in seconds; refused: [index, nodes, kind, why]"""
+    """[index, nodes, kind, run, wait, completion, span, minimal span], seconds; a refused job: [index, nodes, kind, why]"""
     job = fate.job
     if fate.id is None:
         return [job.index, job.nodes, job.kind, fate.error]
@@ -95,7 +95,8 @@ COMPARED = ["stock", "switches", "railhead"]
 FULL = [
     Part(["synthetic"], COMPARED, [0, 0.05, 0.1, 0.2], LOADS, seeds=5),
     Part(["synthetic"], ["railhead-half-price", "railhead-double-price", "railhead-strict"], [0.1], [1.1], seeds=5),
-    Part(["synthetic"], ["railhead-small"], [0.1], LOADS, seeds=5),
+    Part(["synthetic"], ["railhead-small"], [0.05, 0.1, 0.2], LOADS, seeds=5),
+    Part(["synthetic"], ["try:wait_s=0,price=1,alternatives=2"], [0.1], LOADS, seeds=5),
     Part(["philly"], COMPARED, [0, 0.1], [1.1], seeds=5),
 ]
 QUICK = [Part(["synthetic"], COMPARED, [0.1], [1.1], seeds=1, window=8)]
@@ -175,8 +176,8 @@ def parse_arguments():
     parser.add_argument("--build", type=Path, default=CHECKOUT / "build" / "dev", help="build folder with our plugins")
     parser.add_argument("--out", type=Path, help="file of results, JSON lines; a second run goes on where this one ends")
     parser.add_argument("--quick", action="store_true", help="one seed and one load, about a minute: shows that the bench works")
-    parser.add_argument("--policy", action="append", dest="policies", type=policy_name, metavar="NAME", help="may be repeated; any of these six\n"
-                        "replaces the whole plan by one part")
+    parser.add_argument("--policy", action="append", dest="policies", type=policy_name, metavar="NAME",
+                        help="may be repeated; any of these six replaces the whole plan by one part")
     parser.add_argument("--mixes", type=listed(str), help="synthetic, philly")
     parser.add_argument("--slowdowns", type=listed(float), help="share by which a job slows on more leaves than it must")
     parser.add_argument("--loads", type=listed(float), help="the work that comes, over what the cluster can do")

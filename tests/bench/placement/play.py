@@ -7,7 +7,6 @@ cancels it when it is done.  Reading the log costs slurmctld nothing, whatever t
 
 import dataclasses
 import heapq
-import itertools
 import re
 import time
 
@@ -76,6 +75,8 @@ class Player:
         self.rig.run(["scontrol", "create", "reservation", "ReservationName=held", f"Users={self.rig.user}", "StartTime=now",
                       "Duration=infinite", f"Nodes={hostlist(self.site.fabric, self.site.held)}"], user="root")
         (self.rig.work / "job").write_text("#!/bin/sh\n")
+        if self.policy.railhead and self.slowdown > 0:
+            self._check_railhead()
         self.rig.run(["sbatch", f"-N{self.site.fabric.nodes - len(self.site.held)}", "job"])
         self.rig.run(["sbatch", f"-N{len(self.site.held)}", "--reservation=held", "job"])
         started = 0
@@ -87,6 +88,12 @@ class Player:
         else:
             raise RigError("the cluster does not fill")
         self.rig.run(["scancel", "-u", self.rig.user])
+
+    def _check_railhead(self):
+        """A policy that Railhead does not understand would pass every job unchanged, and be measured as stock."""
+        job = self.rig.sbatch("#!/bin/sh\n", "--hold", "-N2", "--gres=gpu:8", "--exclusive", "-t60")
+        if not self.rig.job_info(job).get("Switches", "").startswith("1@"):
+            raise RigError(f"Railhead does not ask for one leaf:\n{self.rig.log('slurmctld')}")
 
     def _started(self):
         """(job, its nodes) of what has started since the last call."""
@@ -124,7 +131,8 @@ class Player:
             self.late_s = max(self.late_s, self.now() - job.arrival_s)
         fate = Fate(job, submit_s=self.now())
         self.fates.append(fate)
-        result = self.rig.run(["sbatch", "--parsable", *policies.options(self.site, self.policy, job, self.slowdown), "job"], check=False)
+        options = policies.options(self.site, self.policy, job, self.slowdown)
+        result = self.rig.run(["sbatch", "--parsable", *options, "job"], check=False)
         if found := re.match(r"\d+", result.stdout):
             fate.id = int(found[0])
             fate.minimal = self.site.minimal_span(job)

@@ -23,7 +23,8 @@ POLICIES = ["stock", "switches", "railhead", "railhead-small"]
 def series(table, policy, figure, xs, wanted):
     """The figure of a policy at each x; `wanted` makes of an x what the runs must have."""
     def value(x):
-        return table.difference(policy, "stock", figure, **wanted(x)) if PLOTS[figure][2] else table.of(policy, figure, **wanted(x))
+        less = PLOTS[figure][2]
+        return table.difference(policy, "stock", figure, **wanted(x)) if less else table.of(policy, figure, **wanted(x))
     values = [(100 * x, value(x)) for x in xs if table.shared([policy, "stock"], **wanted(x))]
     return Series("--switches" if policy == "switches" else policy, [(x, found.mean, found.half) for x, found in values])
 

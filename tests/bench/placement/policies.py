@@ -20,7 +20,6 @@ class Policy:
     set_aside: int = 0  # leaves with the feature "small"
     below: int = 0  # jobs of fewer nodes prefer them; 0 with railhead: those smaller than a leaf
     alternatives: int = 0  # --constraint=[leaf1|leaf2|…] instead of --switches on one-leaf jobs of so many nodes and more
-    backwards: int = 0  # jobs of so many nodes and more name the leaves from the last to the first
     railhead: bool = False
     misprice: float = 1  # what Railhead takes for the slowdown, over the true one
     least_s: int = 0  # its wait_least
@@ -99,12 +98,11 @@ def wait_s(site, policy, job, slowdown):
 
 
 def leaf_alternatives(site, policy, job):
-    """The leaves that could hold the job whole, in the order in which it names them; none where the lever does not apply."""
+    """The leaves that could hold the job whole; none where the lever does not apply."""
     kind = site.kinds[job.kind]
     if not policy.alternatives or job.nodes < policy.alternatives or job.kind not in ("plain", "half"):
         return []
-    leaves = [leaf for leaf in range(site.fabric.leaves) if len(site.fabric.on_leaves(leaf) & kind.usable) >= job.nodes]
-    return leaves[::-1] if policy.backwards and job.nodes >= policy.backwards else leaves
+    return [leaf for leaf in range(site.fabric.leaves) if len(site.fabric.on_leaves(leaf) & kind.usable) >= job.nodes]
 
 
 def options(site, policy, job, slowdown):

@@ -20,7 +20,7 @@ from figures import FIGURES, Table, estimate
 
 NAME_WIDTH = 9
 COLUMNS = {  # figure -> (width, with its interval)
-    "minimal": (9, True), "excess": (5, False), "wait": (10, True), "wait_p95": (6, False), "wait_small": (8, True),
+    "minimal": (9, True), "excess": (5, False), "wait": (11, True), "wait_p95": (6, False), "wait_small": (9, True),
     "wait_single": (8, True), "wait_large": (6, False), "wait_nodes": (6, False), "completion": (11, True),
 }
 
@@ -62,7 +62,8 @@ def print_tables(table, by_load):
     for mix, slowdown in itertools.product(table.distinct(0), table.distinct(1)):
         print_block(table, f"{mix} mix, a wider span costs {100 * slowdown:.0f} %, all loads", mix=mix, slowdown=slowdown)
         for load in table.distinct(2) if by_load else []:
-            print_block(table, f"{mix} mix, {100 * slowdown:.0f} %, load {100 * load:.0f} %", mix=mix, slowdown=slowdown, load=load)
+            title = f"{mix} mix, {100 * slowdown:.0f} %, load {100 * load:.0f} %"
+            print_block(table, title, mix=mix, slowdown=slowdown, load=load)
 
 
 DIFFERENCES = {  # figure -> (width, decimals, with its interval)
@@ -89,7 +90,8 @@ def print_differences(table):
         wanted = {"mix": mix, "slowdown": slowdown}
         rows = [difference_row(table, policy, **wanted) for policy in table.policies()
                 if policy != "stock" and table.shared([policy, "stock"], **wanted)]
-        print(*([f"{mix} mix, a wider span costs {100 * slowdown:.0f} %", *rows] if rows else []), sep="\n", end="\n" if rows else "")
+        if rows:
+            print(f"{mix} mix, a wider span costs {100 * slowdown:.0f} %", *rows, sep="\n")
     print()
 
 

@@ -101,13 +101,14 @@ def measure(nodes, arguments):
 
 def print_result(result):
     print(f"{result['nodes']} nodes, Slurm {result['slurm']}, {len(result['rounds']['none'])} rounds of {result['jobs']} jobs")
-    print(f"  {'plugin':10}{'RPC median':>12}{'quartiles':>16}{'against none':>14}{'sbatch':>10}")
+    print(f"  {'plugin':10}{'RPC median':>12}{'quartiles':>14}{'against none':>14}{'quartiles':>12}{'sbatch':>10}")
     base = [rpc for rpc, _ in result["rounds"]["none"]]
     for variant, rounds in result["rounds"].items():
         rpc, wall = ([figure[i] for figure in rounds] for i in (0, 1))
-        low, _, high = statistics.quantiles(rpc, n=4)
-        ratio = statistics.median(a / b for a, b in zip(rpc, base))
-        print(f"  {variant:10}{statistics.median(rpc):9.0f} us{low:9.0f}-{high:<6.0f}{ratio:11.2f} x{statistics.median(wall):7.1f} ms")
+        low, middle, high = statistics.quantiles(rpc, n=4)
+        least, ratio, most = statistics.quantiles([a / b for a, b in zip(rpc, base)], n=4)
+        print(f"  {variant:10}{middle:9.0f} us{f'{low:.0f}-{high:.0f}':>14}{ratio:12.2f} x{f'{least:.2f}-{most:.2f}':>12}"
+              f"{statistics.median(wall):7.1f} ms")
     print()
 
 
@@ -115,8 +116,8 @@ def main():
     parser = argparse.ArgumentParser(prog="bench.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--build", type=Path, default=CHECKOUT / "build" / "dev", help="build folder with our plugins")
     parser.add_argument("--nodes", type=lambda text: [int(part) for part in text.split(",")], default=[1024, 8192])
-    parser.add_argument("--rounds", type=int, default=12)
-    parser.add_argument("--jobs", type=int, default=60, help="a round")
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--jobs", type=int, default=42, help="a round")
     parser.add_argument("--out", type=Path, help="also append the results as JSON lines")
     arguments = parser.parse_args()
     for nodes in arguments.nodes:

@@ -175,6 +175,12 @@ def test_an_aim_that_the_spread_of_the_runs_leaves_open_says_so():
     assert verdicts["3/4 of the extra wait"].endswith("unsure")
 
 
+def test_the_loads_of_a_seed_count_as_one_value():
+    points = [("synthetic", 0.1, load, seed) for seed in (1, 2, 3) for load in (0.9, 1.1)]
+
+    assert figures.over_seeds(points, [1, 3, 2, 4, 3, 5]) == figures.estimate([2, 3, 4])
+
+
 def test_a_policy_that_refuses_other_jobs_than_stock_is_found():
     both = results(stock=2, switches=8, railhead=2)
     both[-1]["jobs"][1] = [1, 1, "plain", "sbatch: error: no"]

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-from figures import Estimate, estimate
+from figures import Estimate, over_seeds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,8 +38,8 @@ def _extra(figure):
     def check(table, policy, **wanted):
         points = table.shared([policy, "stock", "switches"], **wanted)
         stock, switches, ours = (table.values(name, figure, points) for name in ("stock", "switches", policy))
-        left = estimate([0.75 * (b - a) - (c - a) for a, b, c in zip(stock, switches, ours)])
-        extra = estimate([b - a for a, b in zip(stock, switches)]), estimate([c - a for a, c in zip(stock, ours)])
+        left = over_seeds(points, [0.75 * (b - a) - (c - a) for a, b, c in zip(stock, switches, ours)])
+        extra = [over_seeds(points, [b - a for a, b in zip(stock, theirs)]) for theirs in (switches, ours)]
         return f"{extra[1].mean:+.2f} s, of --switches {extra[0].mean:+.2f} s", left
     return check
 

@@ -41,6 +41,14 @@ def estimate(values):
     return Estimate(statistics.fmean(values), t * statistics.stdev(values) / math.sqrt(count))
 
 
+def over_seeds(points, values):
+    """The estimate over seeds.  Runs of one seed at several loads share their jobs, so they count as one value."""
+    by_seed = collections.defaultdict(list)
+    for point, value in zip(points, values):
+        by_seed[point[3]].append(value)
+    return estimate([mean(values) for values in by_seed.values()])
+
+
 def percentile(values, share):
     """The least value that `share` of the values do not exceed."""
     return sorted(values)[max(math.ceil(share * len(values)) - 1, 0)]
@@ -108,7 +116,8 @@ class Table:
         return [self.runs[policy][point][figure] for point in points]
 
     def of(self, policy, figure, **wanted):
-        return estimate(self.values(policy, figure, self.points(policy, **wanted)))
+        points = self.points(policy, **wanted)
+        return over_seeds(points, self.values(policy, figure, points))
 
     def shared(self, policies, **wanted):
         """The points that all of the policies have."""
@@ -117,7 +126,7 @@ class Table:
     def difference(self, one, other, figure, **wanted):
         """one - other, run by run at the same seeds."""
         points = self.shared([one, other], **wanted)
-        return estimate([a - b for a, b in zip(self.values(one, figure, points), self.values(other, figure, points))])
+        return over_seeds(points, [a - b for a, b in zip(self.values(one, figure, points), self.values(other, figure, points))])
 
     def ratio(self, one, other, figure, **wanted):
         """The mean of one over that of the other, at the same seeds; the interval is that of the difference."""

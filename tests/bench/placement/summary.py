@@ -16,7 +16,7 @@ from pathlib import Path
 
 import aims
 from bench import read_results
-from figures import FIGURES, Table, estimate
+from figures import FIGURES, Table, over_seeds
 
 NAME_WIDTH = 9
 COLUMNS = {  # figure -> (width, with its interval)
@@ -78,7 +78,7 @@ def difference_row(table, policy, **wanted):
         half = f"±{value.half:.{decimals}f}" if interval and not math.isnan(value.half) else ""
         return f"{value.mean:+.{decimals}f}{half}".rjust(width)
     points = table.shared([policy, "stock"], **wanted)
-    minimal = estimate(table.values(policy, "minimal", points)).mean
+    minimal = over_seeds(points, table.values(policy, "minimal", points)).mean
     return f"{label(policy)}{minimal:8.1f}" + "".join(cell_of(figure, *form) for figure, form in DIFFERENCES.items())
 
 

@@ -212,6 +212,28 @@ class FabricChecker {
                             "by Slurm alone: {}",
                             count_of(names.size(), "node"), shown_list(names)));
         }
+        check_weights(partition, subject);
+    }
+
+    /// Seen on 22.05.8: four nodes of one leaf free but heavy, two of another free and light: a job of
+    /// four starts on both leaves, and with --switches=1 waits although the first is free.
+    void check_weights(const PartitionSite& partition, const std::string& subject) {
+        const auto* fabric = site_.fabric_of(partition);
+        if (fabric == nullptr || fabric->fabric.kind != fabric::Kind::tree ||
+            partition.gpu_nodes.empty()) {
+            return;
+        }
+        const auto [least, most] = std::ranges::minmax(
+            partition.gpu_nodes, {}, [&](auto index) { return site_.cluster.nodes[index].weight; });
+        const auto& light = site_.cluster.nodes[least];
+        const auto& heavy = site_.cluster.nodes[most];
+        if (light.weight != heavy.weight) {
+            say(subject, Level::warning,
+                fmt::format("its GPU nodes differ in Weight ({} has {}, {} has {}): topology/tree "
+                            "takes the least weight before it looks at leaves, and a job may wait "
+                            "for a leaf although one is free: give them one Weight",
+                            light.name, light.weight, heavy.name, heavy.weight));
+        }
     }
 
     /// " on 4 leaves", " on 4 leaves of \"hall_a\"".

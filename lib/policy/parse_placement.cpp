@@ -72,6 +72,7 @@ Reader::Keys price_keys(const Reader& reader, Overlay& to) {
 }
 
 Reader::Keys placement_keys(const Reader& reader, Overlay& to) {
+    constexpr double most_times = 1000;
     auto keys = price_keys(reader, to);
     keys.emplace_back("mode", reader.word(to.placement_mode, modes));
     keys.emplace_back("override", reader.flag(to.override_user));
@@ -79,6 +80,7 @@ Reader::Keys placement_keys(const Reader& reader, Overlay& to) {
     keys.emplace_back("run_time", reader.seconds(to.run_time_s));
     keys.emplace_back("wait_least", reader.seconds(to.wait_least_s));
     keys.emplace_back("wait_most", reader.seconds(to.wait_most_s));
+    keys.emplace_back("below_leaf", reader.fraction(to.below_leaf, 1, most_times));
     keys.emplace_back("set_aside", feature(reader, to.set_aside));
     keys.emplace_back("model_parallel_group", reader.number(to.model_parallel_group, 1, 65533));
     return keys;

@@ -23,7 +23,8 @@ Wait wait_of(const Work& work) {
     const auto& settings = work.settings.placement;
     const auto& request = work.request;
     const auto most = work.site.max_switch_wait_s;
-    auto wait = price_wait(settings, run_time_of(request, &work.partition.limits, settings), most);
+    auto wait = price_wait(settings, run_time_of(request, &work.partition.limits, settings),
+                           work.nodes < work.partition.smallest_leaf, most);
     if (wait.wanted_s > 0 && request.switch_wait_s && !settings.override_user) {
         wait.price.from = PriceFrom::user;
         wait.wanted_s = *request.switch_wait_s;

@@ -31,6 +31,7 @@ void apply(const Overlay& overlay, Settings& settings) {
     put(overlay.run_time_s, settings.placement.run_time_s);
     put(overlay.wait_least_s, settings.placement.wait_least_s);
     put(overlay.wait_most_s, settings.placement.wait_most_s);
+    put(overlay.below_leaf, settings.placement.below_leaf);
     put(overlay.set_aside, settings.placement.set_aside);
     put(overlay.model_parallel_group, settings.placement.model_parallel_group);
     put(overlay.lemons_min_nodes, settings.lemons.min_nodes);

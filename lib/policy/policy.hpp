@@ -34,7 +34,7 @@ struct Overlay {
     std::optional<std::uint32_t> gpus_per_node;
     std::optional<bool> override_user;
     std::optional<Price> price;
-    std::optional<double> communication;
+    std::optional<double> communication, below_leaf;
     std::optional<std::uint32_t> run_time_s, wait_least_s, wait_most_s;
     std::optional<std::string> set_aside;
     std::optional<std::uint32_t> model_parallel_group;

@@ -64,14 +64,15 @@ RunTime run_time_of(const job::JobRequest& request, const fabric::Partition* par
     return {settings.run_time_s, RunTimeFrom::policy};
 }
 
-Wait price_wait(const PlacementSettings& settings, RunTime run_time,
+Wait price_wait(const PlacementSettings& settings, RunTime run_time, bool smaller_than_a_leaf,
                 std::uint32_t max_switch_wait_s) {
     Wait wait;
     wait.price = settings.price;
     wait.communication = settings.communication;
     wait.slowdown = slowdown_at(settings.price, settings.communication, 0);
     wait.run_time = run_time;
-    wait.wanted_s = wanted_s(settings, static_cast<double>(run_time.seconds));
+    wait.times = smaller_than_a_leaf ? settings.below_leaf : 1;
+    wait.wanted_s = wanted_s(settings, wait.times * static_cast<double>(run_time.seconds));
     wait.in_force_s = std::min(wait.wanted_s, max_switch_wait_s);
     return wait;
 }
@@ -79,8 +80,8 @@ Wait price_wait(const PlacementSettings& settings, RunTime run_time,
 std::uint32_t longest_wait_s(const PlacementSettings& settings,
                              const fabric::Partition& partition) {
     const auto& most = partition.max_time_min;
-    const double longest = tells(most) ? 60.0 * *most : std::numeric_limits<double>::max();
-    return wanted_s(settings, longest);
+    const double longest = tells(most) ? 60.0 * *most : std::numeric_limits<std::uint32_t>::max();
+    return wanted_s(settings, settings.below_leaf * longest);
 }
 
 std::string_view to_string(PriceFrom from) {

@@ -52,14 +52,19 @@ struct Wait {
     double communication = 0;        ///< as in the settings
     double slowdown = 0;             ///< of the next wider span; 0 where there is no price
     RunTime run_time;
+    double times = 1;                ///< how many times the price: more for a job smaller than a leaf
     std::uint32_t wanted_s = 0;      ///< by the policy; 0: nothing is to be waited for
     std::uint32_t in_force_s = 0;    ///< what Slurm makes of it: max_switch_wait cuts it
 };
 
 /// The price of the least leaves.  Of a deeper tree only the leaf level counts: --switches waits
 /// for leaves and promises nothing of the switches above them.
+///
+/// A job smaller than a leaf may wait `below_leaf` times the price: room for it comes soon, so it
+/// seldom waits so long, while Slurm counts its time in the queue as well.  docs/placement.md has
+/// the measurements.
 [[nodiscard]] Wait price_wait(const PlacementSettings& settings, RunTime run_time,
-                              std::uint32_t max_switch_wait_s);
+                              bool smaller_than_a_leaf, std::uint32_t max_switch_wait_s);
 
 /// The longest wait that any job of `partition` can be given.
 [[nodiscard]] std::uint32_t longest_wait_s(const PlacementSettings& settings,

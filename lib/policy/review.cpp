@@ -160,7 +160,7 @@ Review review_update(const job::JobRequest& request, const Site& site) {
     if (least && *least > 1) {
         // Only a time limit in the same update is known: the job's own is not, nor is its default.
         const auto& settings = any->settings.placement;
-        const auto wait = price_wait(settings, run_time_of(request, nullptr, settings),
+        const auto wait = price_wait(settings, run_time_of(request, nullptr, settings), false,
                                      site.max_switch_wait_s);
         if (wait.wanted_s == 0) {
             return out;  // then none was written at submission

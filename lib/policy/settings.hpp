@@ -63,6 +63,7 @@ struct PlacementSettings {
     std::uint32_t run_time_s = 8 * 3600;  ///< assumed where the time limit tells nothing
     std::uint32_t wait_least_s = 0;  ///< clamps of the priced wait
     std::uint32_t wait_most_s = 3600;
+    double below_leaf = 4;           ///< how many times the price jobs smaller than a leaf wait
     std::string set_aside;           ///< feature of the nodes for jobs smaller than a leaf; empty: none
     std::uint32_t model_parallel_group = 0;  ///< nodes that must share a block; 0: as the job declares
 };

@@ -129,6 +129,9 @@ std::string price_text(const policy::Seen& seen) {
         out = fmt::format("{} ({}): ", cost_text(seen), source_text(wait));
         out += wait.wanted_s == 0 ? fmt::format("no wait {}", run)
                                   : fmt::format("up to {} {}", duration_text(wait.wanted_s), run);
+        if (wait.wanted_s > 0 && wait.times > 1) {
+            out += fmt::format(", {} times the price below a leaf", wait.times);
+        }
     }
     if (wait.in_force_s < wait.wanted_s) {
         out += fmt::format(", cut to {} by SchedulerParameters=max_switch_wait",
@@ -147,6 +150,7 @@ json price_json(const policy::Seen& seen) {
             {"slowdown", wait.slowdown},
             {"run_time_s", wait.run_time.seconds},
             {"run_time_from", to_string(wait.run_time.from)},
+            {"times", wait.times},
             {"wait_s", wait.wanted_s},
             {"wait_in_force_s", wait.in_force_s}};
 }

@@ -1,4 +1,5 @@
 // What `railhead check` says of the fabrics.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -158,4 +159,35 @@ TEST_CASE("check tells of a topology.yaml that an older Slurm does not read", "[
         said(even, slurm_24_11, "topology.yaml"),
         ContainsSubstring("error topology: topology.yaml: Slurm before 25.05 does not read it"));
     CHECK(said(even, slurm_26_05, "topology.yaml").find("before 25.05") == std::string::npos);
+}
+
+TEST_CASE("check warns of node weights, which Slurm puts above leaves", "[check]") {
+    struct Case {
+        std::string why;
+        std::uint32_t weight, gpus;
+        fabric::Kind kind;
+        bool warned;
+    };
+    const auto c = GENERATE(values<Case>({
+        {"all as one", 1, 8, fabric::Kind::tree, false},
+        {"one is heavier", 10, 8, fabric::Kind::tree, true},
+        {"it has no GPU, so no gang wants it", 10, 0, fabric::Kind::tree, false},
+        {"blocks", 10, 8, fabric::Kind::block, false},
+    }));
+    CAPTURE(c.why);
+    test::ClusterShape shape;
+    shape.kind = c.kind;
+    auto cluster = test::make_cluster(shape);
+    cluster.nodes[5].weight = c.weight;
+    if (c.gpus == 0) {
+        cluster.nodes[5].gpus.clear();
+    }
+    const auto site = policy::compile(*policy::parse_policy("", "p"), std::move(cluster),
+                                      {test::make_fabric(shape)});
+    const auto findings = policy::check_fabrics(site, "topology.conf", slurm_22_05);
+    const auto warns = [](const auto& finding) {
+        return finding.level == Level::warning &&
+               finding.text.find("differ in Weight (n1 has 1, n6 has 10)") != std::string::npos;
+    };
+    CHECK(std::ranges::any_of(findings, warns) == c.warned);
 }

@@ -42,6 +42,7 @@ TEST_CASE("a wait is the slowdown of the wider span times the run time, within t
     struct Case {
         std::string why, keys;
         std::uint32_t wait_s;
+        bool small = false;
     };
     const auto c = GENERATE(values<Case>({
         {"the worked example: 6 % of 12 h", "slowdown = 0.06", 2592},
@@ -60,13 +61,29 @@ TEST_CASE("a wait is the slowdown of the wider span times the run time, within t
         {"no slowdown, no wait, whatever the least", "slowdown = 0\nwait_least = \"2m\"", 0},
         {"less than half a second is none", "slowdown = 0.00001", 0},
         {"a fixed wait is not clamped", "wait = \"2h\"", 7200},
+        {"smaller than a leaf: four times", "slowdown = 0.01", 1728, true},
+        {"smaller than a leaf, as the policy says", "slowdown = 0.01\nbelow_leaf = 1.5", 648, true},
+        {"smaller than a leaf, within the most", "slowdown = 0.06", 3600, true},
+        {"a fixed wait is that of all", "wait = \"2h\"", 7200, true},
     }));
     CAPTURE(c.why);
 
-    const auto wait = price_wait(placement(c.keys), twelve_hours, no_cap);
+    const auto wait = price_wait(placement(c.keys), twelve_hours, c.small, no_cap);
 
     CHECK(wait.wanted_s == c.wait_s);
     CHECK(wait.in_force_s == c.wait_s);
+}
+
+TEST_CASE("a job smaller than a leaf waits longer than one that needs a whole leaf", "[price][review]") {
+    const auto site = make_site("mode = \"enforce\"\nplacement.slowdown = 0.001\n");
+    auto request = request_of({"gpu:16", "", "", 16, {}, {}, {}});
+    request.time_limit_min = 720;
+    const auto result = review(request, site);
+    CHECK(result.changes.switch_wait_s == 173U);
+    CHECK(review(gang_for(720), site).changes.switch_wait_s == 43U);
+    const report::Explained explained{request, result};
+    CHECK_THAT(unwrapped(report::explain_text("x.sbatch", {&explained, 1}, site)),
+               ContainsSubstring("up to 2 min 53 s of a 12 h run (time limit), 4 times the price below a leaf"));
 }
 
 TEST_CASE("each level of switches has its slowdown, the last one those above it as well", "[price]") {
@@ -201,7 +218,7 @@ TEST_CASE("an update of the node count is priced by what it says, else by the po
 TEST_CASE("the longest wait of a partition is that of its longest job", "[price][check]") {
     fabric::Partition partition;
     partition.max_time_min = 600;
-    CHECK(longest_wait_s(placement("slowdown = 0.01"), partition) == 360);
+    CHECK(longest_wait_s(placement("slowdown = 0.01"), partition) == 1440);
     CHECK(longest_wait_s(placement("slowdown = 0.5"), partition) == 3600);
     CHECK(longest_wait_s(placement("wait = \"2h\""), partition) == 7200);
     CHECK(longest_wait_s(placement("slowdown = 0"), partition) == 0);
@@ -215,7 +232,7 @@ TEST_CASE("check says when slurmctld cuts the longest wait that the policy can p
     };
     const auto c = GENERATE(values<Case>({
         {"the default of 300 s", "placement.slowdown = 0.06\n", "",
-         "the policy waits up to 36 min, SchedulerParameters=max_switch_wait cuts it to 5 min (its default): set it"},
+         "the policy waits up to 1 h, SchedulerParameters=max_switch_wait cuts it to 5 min (its default): set it"},
         {"one that is set", "placement.slowdown = 0.06\n", "max_switch_wait=600", "cuts it to 10 min"},
         {"a rule that fits the partition",
          "placement.slowdown = 0\n[[rule]]\nname = \"x\"\nmatch = { partition = \"m*\" }\nplacement.wait = \"2h\"\n",

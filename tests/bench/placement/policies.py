@@ -21,6 +21,7 @@ class Policy:
     below: int = 0  # jobs of fewer nodes prefer them; 0 with railhead: those smaller than a leaf
     alternatives: int = 0  # --constraint=[leaf1|leaf2|…] instead of --switches on one-leaf jobs of so many nodes and more
     railhead: bool = False
+    below_leaf: float = 1  # how many times the price jobs smaller than a leaf wait
     misprice: float = 1  # what Railhead takes for the slowdown, over the true one
     least_s: int = 0  # its wait_least
     small_wait_s: int = 0  # what jobs smaller than a leaf wait instead, by a [[rule]]; 0: as the others
@@ -30,7 +31,8 @@ FOREVER_S = 1_000_000
 POLICIES = {policy.name: policy for policy in [
     Policy("stock"),
     Policy("switches", wait_s=FOREVER_S),
-    Policy("railhead", railhead=True, set_aside=8),
+    Policy("railhead", railhead=True, below_leaf=4),
+    Policy("railhead-set-aside", railhead=True, set_aside=8),
     Policy("railhead-half-price", railhead=True, set_aside=8, misprice=0.5),
     Policy("railhead-double-price", railhead=True, set_aside=8, misprice=2),
     Policy("railhead-small", railhead=True, small_wait_s=3600),
@@ -52,7 +54,7 @@ def find_policy(name):
 def railhead_toml(site, policy, slowdown):
     """The policy file, told the true slowdown of the run; limits are stretched, so the share is divided by as much."""
     lines = ['mode = "enforce"', 'notes = "never"', "", "[placement]",
-             f"slowdown = {slowdown * policy.misprice / LIMIT_STRETCH:.6f}", f"wait_least = {policy.least_s}", 'wait_most = "1h"']
+             f"slowdown = {slowdown * policy.misprice / LIMIT_STRETCH:.6f}", f"wait_least = {policy.least_s}", 'wait_most = "1h"', f"below_leaf = {policy.below_leaf:g}"]
     if policy.set_aside and policy.below:
         lines += ["", "[[rule]]", 'name = "small jobs"', f"match = {{ max_gpus = {8 * (policy.below - 1)} }}",
                   'placement.set_aside = "small"']
@@ -93,7 +95,8 @@ def wait_s(site, policy, job, slowdown):
         return policy.small_wait_s
     limit_s = job.limit_min * 60 / LIMIT_STRETCH
     if policy.railhead:
-        return max(round(slowdown * policy.misprice * limit_s), policy.least_s)
+        times = policy.below_leaf if job.nodes < site.fabric.leaf_size else 1
+        return max(round(times * slowdown * policy.misprice * limit_s), policy.least_s)
     return (policy.wait_s or 0) + round(policy.price * slowdown * limit_s)
 
 

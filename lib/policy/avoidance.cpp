@@ -24,15 +24,17 @@ bool is_in(const std::vector<std::uint32_t>& ascending, std::uint32_t node) {
 
 /// The lemons at the time of submission that a partition of the job has and its -x does not.
 std::vector<std::uint32_t> lemons_for(Work& work, const std::vector<std::uint32_t>& excluded) {
+    std::vector<const PartitionSite*> partitions;
+    static_cast<void>(on_each_partition(work, [&](const PartitionSite& partition) {
+        partitions.push_back(&partition);
+        return true;
+    }));
     std::vector<std::uint32_t> found;
     for (const auto& lemon : work.site.lemons) {
-        if (lemon.until_s <= work.request.submitted_s || is_in(excluded, lemon.node)) {
-            continue;
-        }
-        const bool elsewhere = on_each_partition(work, [&](const PartitionSite& partition) {
-            return !partition.gpu_set.contains(lemon.node);
-        });
-        if (!elsewhere) {
+        const bool holds = lemon.until_s > work.request.submitted_s && !is_in(excluded, lemon.node);
+        if (holds && std::ranges::any_of(partitions, [&](const auto* partition) {
+                return partition->gpu_set.contains(lemon.node);
+            })) {
             found.push_back(lemon.node);
         }
     }

@@ -32,7 +32,23 @@ class NodeSet {
     [[nodiscard]] std::size_t count() const {
         std::size_t sum = 0;
         for (const auto word : words_) {
-            sum += static_cast<std::size_t>(std::popcount(word));
+            sum += ones(word);
+        }
+        return sum;
+    }
+
+    /// How many of the nodes `first` to `last`, both included.
+    [[nodiscard]] std::size_t count(std::uint32_t first, std::uint32_t last) const {
+        std::size_t sum = 0;
+        for (std::size_t i = first / bits; i <= last / bits; ++i) {
+            auto word = words_[i];
+            if (i == first / bits) {
+                word &= ~std::uint64_t{0} << (first % bits);
+            }
+            if (i == last / bits) {
+                word &= ~std::uint64_t{0} >> (bits - 1 - last % bits);
+            }
+            sum += ones(word);
         }
         return sum;
     }
@@ -49,6 +65,13 @@ class NodeSet {
 
  private:
     static constexpr std::size_t bits = 64;
+    /// std::popcount() is a call into libgcc where the build may not assume a CPU that has it.
+    static std::size_t ones(std::uint64_t word) {
+        word -= (word >> 1U) & 0x5555555555555555U;
+        word = (word & 0x3333333333333333U) + ((word >> 2U) & 0x3333333333333333U);
+        word = (word + (word >> 4U)) & 0x0f0f0f0f0f0f0f0fU;
+        return static_cast<std::size_t>((word * 0x0101010101010101U) >> 56U);
+    }
     static std::uint64_t bit(std::uint32_t node) { return std::uint64_t{1} << (node % bits); }
 
     std::vector<std::uint64_t> words_;

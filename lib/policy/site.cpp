@@ -172,6 +172,25 @@ std::vector<std::uint32_t> map_leaves(const fabric::Fabric& fabric, const fabric
     return leaf_of;
 }
 
+/// FabricSite::leaf_runs of `leaves` leaves.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> find_runs(
+    const std::vector<std::uint32_t>& leaf_of, std::size_t leaves) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> runs(leaves);
+    std::vector<std::uint32_t> sizes(leaves);
+    for (std::uint32_t node = 0; node < leaf_of.size(); ++node) {
+        if (const auto leaf = leaf_of[node]; leaf != FabricSite::no_leaf) {
+            runs[leaf].first = sizes[leaf]++ == 0 ? node : runs[leaf].first;
+            runs[leaf].second = node;
+        }
+    }
+    for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
+        if (sizes[leaf] == 0 || runs[leaf].second - runs[leaf].first + 1 != sizes[leaf]) {
+            return {};
+        }
+    }
+    return runs;
+}
+
 /// "the topology", or which of several.
 std::string called(const fabric::Fabric& fabric) {
     return fabric.name.empty() ? "the topology"
@@ -182,6 +201,7 @@ FabricSite compile_fabric(fabric::Fabric fabric, Site& site) {
     FabricSite result;
     std::vector<std::string> unknown;
     result.leaf_of = map_leaves(fabric, site.cluster, unknown);
+    result.leaf_runs = find_runs(result.leaf_of, fabric.leaves().size());
     result.networks = fabric::find_networks(fabric);
     result.levels = fabric::find_levels(fabric);
     warn_of_unknown_nodes(site, called(fabric), unknown);

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fabric/cluster.hpp"
@@ -48,6 +49,9 @@ struct LevelSpans {
 struct FabricSite {
     fabric::Fabric fabric;
     std::vector<std::uint32_t> leaf_of;  ///< by index of Site::cluster.nodes: leaf, or no_leaf
+    /// First and last node of each leaf, by index of Site::cluster.nodes; empty where the nodes of
+    /// some leaf are no run of them.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> leaf_runs;
     std::vector<std::vector<std::uint32_t>> networks;  ///< leaves; a job stays within one of these
     std::vector<fabric::LevelGroups> levels;           ///< between the leaves and the top
     static constexpr std::uint32_t no_leaf = UINT32_MAX;

@@ -101,6 +101,12 @@ NodeSet usable_nodes(const Work& work, const PartitionSite& partition, const Nar
 std::vector<std::uint32_t> leaf_sizes_of(const PartitionSite& partition, const FabricSite& fabric,
                                          const NodeSet& nodes) {
     std::vector<std::uint32_t> sizes(partition.leaf_sizes.size());
+    if (!fabric.leaf_runs.empty()) {
+        std::ranges::transform(fabric.leaf_runs, sizes.begin(), [&](const auto& run) {
+            return static_cast<std::uint32_t>(nodes.count(run.first, run.second));
+        });
+        return sizes;
+    }
     nodes.each([&](auto node) {
         if (const auto leaf = fabric.leaf_of[node]; leaf != FabricSite::no_leaf) {
             ++sizes[leaf];

@@ -7,6 +7,7 @@ import pytest
 
 from conftest import railhead_rig
 from keeper import wait_until
+from rig import RigError
 
 FORMS = ["--gpus=16", "--gpus=16 -n16", "-n16 --gpus-per-task=1", "-n16 -c2 --gpus-per-task=1", "-N2 --gres=gpu:8",
          "-N2 --gpus-per-node=8 --ntasks-per-node=8", "--gpus=16 --exclusive", "--gpus=1", "--gpus=24", "-n64"]
@@ -14,8 +15,15 @@ FORMS = ["--gpus=16", "--gpus=16 -n16", "-n16 --gpus-per-task=1", "-n16 -c2 --gp
 
 @pytest.fixture(scope="module")
 def limited(plugins):
-    with railhead_rig(160, cloud=True, enforce="limits,qos,safe") as rig:
-        yield rig
+    rig = railhead_rig(160, cloud=True, enforce="limits,qos,safe")
+    try:
+        rig.start()
+    except RigError as error:
+        if "_check_mysql_concat_is_sane: null" not in str(error):
+            raise
+        pytest.skip("this slurmdbd does not start on this MariaDB: it does not get the answer to its first question")
+    yield rig
+    rig.stop()
 
 
 def outcomes(rig, env):

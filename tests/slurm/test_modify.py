@@ -186,6 +186,9 @@ def test_components_of_a_het_job_are_updated_one_by_one(pair):
 
 # -- requeue --------------------------------------------------------------------------------
 
+# slurmd refuses the credential of a run that is made in the second in which it revoked that of the last one.
+RESTART = "StartTime=now+3"
+
 
 @pytest.mark.parametrize("options", [GANG, FIXED], ids=["node count left open", "node count given"])
 def test_a_requeued_job_keeps_its_shape(cluster, options):
@@ -197,7 +200,7 @@ def test_a_requeued_job_keeps_its_shape(cluster, options):
     cluster.run(["scontrol", "requeue", str(job.id)], user="root")
     cluster.wait_job(job, states={"PENDING"})
     assert shape(cluster.job_info(job)) == before
-    cluster.run(["scontrol", "update", f"JobId={job.id}", "StartTime=now"], user="root")
+    cluster.run(["scontrol", "update", f"JobId={job.id}", RESTART], user="root")
     info = cluster.wait_job(job, states={"RUNNING"})
 
     assert shape(info) == before and info["Restarts"] == "1"

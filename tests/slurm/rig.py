@@ -520,8 +520,13 @@ class Rig:
             return info["JobState"] in states
         if not wait_until(reached, timeout, 0.1):
             raise RigError(f"wait for job {info['JobId']}: {info['JobState']} ({info['Reason']}) after {timeout} s, not in "
-                           f"{sorted(states)}\n{tail(self.log('slurmctld'))}")
+                           f"{sorted(states)}\n{tail(self.log('slurmctld'))}\n{self._node_errors()}")
         return info
+
+    def _node_errors(self):
+        """What the nodes complained of last."""
+        return "\n".join(f"{name}: {tail(complaints, 3)}" for name in self.names[:0 if self.cloud else None]
+                         if (complaints := "\n".join(line for line in self.log(name).splitlines() if "error" in line)))
 
     def log(self, name):
         """The log of slurmctld, munged or a node, and what the daemon said only on its standard error."""

@@ -17,7 +17,7 @@ PLOTS = {  # figure -> (title, y label, less stock's)
     "completion": ("Submission to end, less stock's", "seconds", True),
     "completion_nodes": ("Submission to end by nodes, less stock's", "seconds", True),
 }
-POLICIES = ["stock", "switches", "railhead", "railhead-small"]
+POLICIES = ["stock", "switches", "railhead", "railhead-set-aside", "railhead-small"]
 
 
 def series(table, policy, figure, xs, wanted):

@@ -20,6 +20,7 @@
 #include "command.hpp"
 #include "job/hostlist.hpp"
 #include "plugin_file.hpp"
+#include "places.hpp"
 #include "policy/check.hpp"
 #include "policy/drain_reason.hpp"
 #include "policy/load.hpp"
@@ -367,9 +368,7 @@ void add_check(CLI::App& app, Console& console) {
     options->places = policy::default_places();
     auto* command = app.add_subcommand(
         "check", "Whether the policy, the topology and the installed plugins are in order");
-    command->add_option("--policy", options->places.policy, "Policy (default: railhead.toml beside slurm.conf)");
-    command->add_option("--slurm-conf", options->places.slurm_conf_said, "slurm.conf of the cluster");
-    command->add_option("--topology", options->places.topology, "topology.conf or topology.yaml (default: beside slurm.conf)");
+    add_places(*command, options->places);
     command->add_option("--plugin-dir", options->plugin_dir, "Slurm's PluginDir (default: as slurm.conf says)");
     command->add_option("--plugstack", options->plugstack, "plugstack.conf (default: beside slurm.conf)");
     command->add_flag("--json", options->json, "Write JSON, schema railhead.check/1");

@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "environment.hpp"
 #include "job/script.hpp"
+#include "places.hpp"
 #include "policy/load.hpp"
 #include "report/explain.hpp"
 
@@ -74,9 +75,7 @@ void add_explain(CLI::App& app, Console& console) {
     auto options = std::make_shared<Options>();
     options->places = policy::default_places();
     auto* command = app.add_subcommand("explain", "What would become of an sbatch script, and why");
-    command->add_option("--policy", options->places.policy, "Policy (default: railhead.toml beside slurm.conf)");
-    command->add_option("--slurm-conf", options->places.slurm_conf_said, "slurm.conf of the cluster");
-    command->add_option("--topology", options->places.topology, "topology.conf or topology.yaml (default: beside slurm.conf)");
+    add_places(*command, options->places);
     command->add_flag("--json", options->json, "Write JSON, schema railhead.explain/1");
     command->add_option("script", options->script, "The sbatch script")->required();
     command->add_option("options", options->sbatch_options, "Further sbatch options, after --");

@@ -17,6 +17,7 @@
 #include "environment.hpp"
 #include "fabric/order.hpp"
 #include "job/hostlist.hpp"
+#include "places.hpp"
 #include "policy/load.hpp"
 #include "report/hostfile.hpp"
 
@@ -177,12 +178,7 @@ void add_order(CLI::App& app, Console& console) {
         ->check(CLI::IsMember(report::host_format_words()));
     command->add_option("--partition", options->partition,
                         "Whose topology counts (default: the job's)");
-    command->add_option("--policy", options->places.policy,
-                        "Policy (default: railhead.toml beside slurm.conf)");
-    command->add_option("--slurm-conf", options->places.slurm_conf_said,
-                        "slurm.conf of the cluster");
-    command->add_option("--topology", options->places.topology,
-                        "topology file (default: beside slurm.conf)");
+    add_places(*command, options->places);
     command->add_option("nodes", options->node_lists, "Node lists (default: SLURM_JOB_NODELIST)");
     command->callback([options, &console] { run(*options, console); });
 }

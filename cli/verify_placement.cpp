@@ -14,6 +14,7 @@
 #include "environment.hpp"
 #include "job/hostlist.hpp"
 #include "job_record.hpp"
+#include "places.hpp"
 #include "policy/load.hpp"
 #include "policy/verify.hpp"
 #include "report/placement.hpp"
@@ -134,12 +135,7 @@ void add_verify_placement(CLI::App& app, Console& console) {
         command->add_option("job", options->job, "12, 12_3 or 12+1 (default: SLURM_JOB_ID)");
     command->add_option("--nodes", options->nodes, "These nodes instead of a job's")->excludes(job);
     command->add_option("--partition", options->partition, "Whose nodes could have been taken");
-    command->add_option("--policy", options->places.policy,
-                        "Policy (default: railhead.toml beside slurm.conf)");
-    command->add_option("--slurm-conf", options->places.slurm_conf_said,
-                        "slurm.conf of the cluster");
-    command->add_option("--topology", options->places.topology,
-                        "topology file (default: beside slurm.conf)");
+    add_places(*command, options->places);
     command->add_flag("--json", options->json, "Write JSON, schema railhead.placement/1");
     command->callback([options, &console] { run(*options, console); });
 }

@@ -316,6 +316,17 @@ std::vector<LevelSpans> spans_of(const FabricSite& fabric, std::span<const std::
     return levels;
 }
 
+std::vector<std::uint32_t> indices_of(std::span<const std::string> names, const Site& site) {
+    std::vector<std::uint32_t> indices;
+    for (const auto& name : names) {
+        if (const auto index = site.cluster.find_node(name)) {
+            indices.push_back(*index);
+        }
+    }
+    std::ranges::sort(indices);
+    return indices;
+}
+
 Site compile(Policy policy, fabric::Cluster cluster, std::vector<fabric::Fabric> fabrics,
              const std::vector<Lemon>& lemons) {
     Site site;

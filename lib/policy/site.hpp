@@ -108,6 +108,10 @@ struct Site {
     std::optional<std::size_t> default_;
 };
 
+/// Indices into Site::cluster.nodes of the names that slurm.conf has; ascending, one for each name.
+[[nodiscard]] std::vector<std::uint32_t> indices_of(std::span<const std::string> names,
+                                                    const Site& site);
+
 /// Puts them together.  What does not fit (a [partition.x] that slurm.conf does not have, a node of
 /// the topology or of the lemons that it does not know, a Topology= that there is not) becomes a
 /// warning, never an error.

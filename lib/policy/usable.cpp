@@ -39,17 +39,7 @@ std::optional<std::vector<std::string_view>> plain_features(std::string_view con
 std::optional<std::vector<std::uint32_t>> indices_of(std::string_view list, const Site& site) {
     // Under slurmctld's locks: a user's list is not expanded beyond what the cluster has.
     const auto names = job::expand_hostlist(list, site.cluster.nodes.size());
-    if (!names) {
-        return std::nullopt;
-    }
-    std::vector<std::uint32_t> indices;
-    for (const auto& name : *names) {
-        if (const auto index = site.cluster.find_node(name)) {
-            indices.push_back(*index);
-        }
-    }
-    std::ranges::sort(indices);
-    return indices;
+    return names ? std::optional{indices_of(*names, site)} : std::nullopt;
 }
 
 const Narrowing* narrowing_of(Work& work, std::uint64_t nodes) {

@@ -12,20 +12,6 @@ namespace railhead::policy {
 
 namespace {
 
-/// Indices into Site::cluster.nodes of the names that slurm.conf has; ascending.
-std::vector<std::uint32_t> indices_of(const Site& site, const std::vector<std::string>& names) {
-    std::vector<std::uint32_t> indices;
-    for (const auto& name : names) {
-        if (const auto index = site.cluster.find_node(name)) {
-            indices.push_back(*index);
-        }
-    }
-    std::ranges::sort(indices);
-    const auto repeated = std::ranges::unique(indices);
-    indices.erase(repeated.begin(), repeated.end());
-    return indices;
-}
-
 bool has_features(const fabric::NodeFacts& node, const std::vector<std::string>& features) {
     return std::ranges::all_of(features, [&node](const std::string& feature) {
         return std::ranges::find(node.features, feature) != node.features.end();
@@ -35,8 +21,8 @@ bool has_features(const fabric::NodeFacts& node, const std::vector<std::string>&
 /// How many nodes of each leaf could have been taken.  Those that were taken count in any case.
 std::vector<std::uint32_t> usable_sizes(const Site& site, const PartitionSite& partition,
                                         const FabricSite& fabric, const Allocation& allocation) {
-    const auto taken = indices_of(site, allocation.nodes);
-    const auto excluded = indices_of(site, allocation.excluded);
+    const auto taken = indices_of(allocation.nodes, site);
+    const auto excluded = indices_of(allocation.excluded, site);
     const auto& nodes = site.cluster.nodes;
     const bool gpus_only =
         std::ranges::all_of(taken, [&](auto index) { return nodes[index].gpu_total() > 0; });

@@ -7,10 +7,12 @@
 #include "fabric/span.hpp"
 #include "job/hostlist.hpp"
 #include "support/catch.hpp"
+#include "support/warnings.hpp"
 
 using namespace railhead;
 using fabric::Fabric;
 using fabric::Kind;
+using test::messages;
 
 namespace {
 
@@ -30,14 +32,6 @@ std::string leaves_of(const Fabric& fabric) {
         parts.push_back(fmt::format("{}={}", fabric.leaf_name(i), nodes_of(fabric, leaves[i])));
     }
     return fmt::format("{}", fmt::join(parts, " "));
-}
-
-std::string messages(const std::vector<Error>& warnings) {
-    std::string text;
-    for (const auto& warning : warnings) {
-        text += to_string(warning) + "\n";
-    }
-    return text;
 }
 
 struct Case {

@@ -9,10 +9,12 @@
 
 #include "job/hostlist.hpp"
 #include "support/catch.hpp"
+#include "support/warnings.hpp"
 
 using namespace railhead;
 using fabric::Fabric;
 using fabric::Kind;
+using test::messages;
 
 namespace {
 
@@ -49,14 +51,6 @@ std::string fabrics_text(const Result<std::vector<Fabric>>& fabrics) {
         parts.push_back(fabric_text(fabric));
     }
     return fmt::format("{}", fmt::join(parts, " | "));
-}
-
-std::string messages(const std::vector<Error>& warnings) {
-    std::string text;
-    for (const auto& warning : warnings) {
-        text += to_string(warning) + "\n";
-    }
-    return text;
 }
 
 struct Case {

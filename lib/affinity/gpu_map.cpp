@@ -24,8 +24,10 @@ std::string gpu_map(const node::Node& node, const rails::RailPlan& plan,
     for (std::size_t i = 0; i < gpus.size(); ++i) {
         const auto& gpu = node.gpus[gpus[i]];
         const auto& rails = plan.gpus[gpus[i]];
-        out += fmt::format(R"({}{{"gpu":{},"index":{},"pci":{})", i == 0 ? "" : ",", i, gpu.index,
-                           quoted(to_string(gpu.pci)));
+        out += fmt::format(R"({}{{"gpu":{},"index":{})", i == 0 ? "" : ",", i, gpu.index);
+        if (gpu.pci) {
+            out += fmt::format(R"(,"pci":"{}")", to_string(*gpu.pci));
+        }
         if (gpu.numa) {
             out += fmt::format(R"(,"numa":{})", *gpu.numa);
         }

@@ -8,7 +8,8 @@
 // One object for each GPU, in the order in which the task numbers its devices, so element i is for
 // local rank i.  "gpu" is that number, "index" the node's own; "cpus" is a kernel list of this
 // GPU's fair share, "" when none is near; "nic" is a list as UCX_NET_DEVICES takes it, "" when the
-// node has no rail; "numa" and "path" are absent when not known.
+// node has no rail; "pci", "numa" and "path" are absent when not
+// known.
 #pragma once
 
 #include <string>

@@ -109,11 +109,20 @@ void clear_memory_only(std::vector<NumaNode>& nodes) {
     std::ranges::sort(nodes, {}, &NumaNode::index);
 }
 
+std::optional<unsigned> socket_of(hwloc_obj_t numa) {
+    for (auto* up = numa->parent; up != nullptr; up = up->parent) {
+        if (up->type == HWLOC_OBJ_PACKAGE) {
+            return up->logical_index;
+        }
+    }
+    return std::nullopt;
+}
+
 void add_numa_and_cores(Node& node, hwloc_topology* topology) {
     for (hwloc_obj_t obj = nullptr;
          (obj = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, obj)) != nullptr;) {
-        node.numa.push_back(
-            {obj->os_index, to_cpu_set(obj->cpuset), obj->attr->numanode.local_memory});
+        node.numa.push_back({obj->os_index, socket_of(obj), to_cpu_set(obj->cpuset),
+                             obj->attr->numanode.local_memory});
     }
     clear_memory_only(node.numa);
 

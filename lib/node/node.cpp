@@ -30,6 +30,10 @@ std::string to_string(const PciAddress& address) {
                        address.function);
 }
 
+std::string to_string(const std::optional<PciAddress>& address) {
+    return address ? to_string(*address) : std::string{};
+}
+
 Result<PciAddress> parse_pci_address(std::string_view text) {
     const auto bad = [&] {
         return fail(Errc::bad_input,

@@ -88,7 +88,7 @@ void add_sysfs(Node& node, const std::string& root) {
         add_port(nic, root);
     }
     for (auto& gpu : node.gpus) {
-        if (gpu.vendor != "nvidia") {
+        if (gpu.vendor != "nvidia" || !gpu.pci) {
             continue;
         }
         const auto path =

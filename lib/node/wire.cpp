@@ -15,7 +15,7 @@ namespace railhead::node {
 
 namespace {
 
-constexpr std::string_view header = "railhead-node\t1";
+constexpr std::string_view header = "railhead-node\t2";
 constexpr std::string_view trailer = "end";
 
 // ---- writing ------------------------------------------------------------------------------
@@ -39,11 +39,12 @@ std::string gpu_line(const Gpu& gpu) {
 }
 
 std::string nic_line(const Nic& nic) {
-    return fmt::format("nic\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", field(nic.name),
+    return fmt::format("nic\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", field(nic.name),
                        to_string(nic.pci), field(nic.kind), nic.port, field(nic.gbit_per_s),
                        field(nic.pcie_gbyte_per_s), static_cast<unsigned>(nic.link_layer),
                        field(nic.numa), nic.active ? 1 : 0,
-                       field(fmt::format("{}", fmt::join(nic.netdevs, ","))));
+                       field(fmt::format("{}", fmt::join(nic.netdevs, ","))),
+                       nic.virtual_function ? 1 : 0, field(nic.bond));
 }
 
 // ---- reading ------------------------------------------------------------------------------
@@ -81,8 +82,12 @@ class Reader {
     }
 
     CpuSet cpus() { return keep(parse_cpu_list(text())); }
-    PciAddress pci() { return keep(parse_pci_address(text())); }
+    std::optional<PciAddress> pci() {
+        const auto word = text();
+        return word.empty() ? std::nullopt : std::optional{keep(parse_pci_address(word))};
+    }
     void fail() { good_ = false; }
+    [[nodiscard]] bool good() const { return good_; }
 
     /// Whether every field was there and good, and none is left.
     [[nodiscard]] bool complete() const { return good_ && next_ == fields_.size(); }
@@ -137,21 +142,44 @@ Nic read_nic(Reader& line) {
             nic.netdevs.emplace_back(name);
         }
     }
+    nic.virtual_function = line.number<unsigned>() != 0;
+    nic.bond = line.text();
     return nic;
 }
 
-std::vector<Path> read_paths(Reader& line, std::size_t count) {
+Path read_path(Reader& line, std::string_view word) {
     constexpr std::array paths{Path::pix, Path::pxb, Path::phb, Path::node, Path::sys};
+    const auto* const found =
+        std::ranges::find(paths, word, [](Path path) { return to_string(path); });
+    if (found == paths.end()) {
+        line.fail();
+        return Path::sys;
+    }
+    return *found;
+}
+
+std::vector<Path> read_paths(Reader& line, std::size_t count) {
     std::vector<Path> row;
-    while (row.size() < count) {
+    while (row.size() < count && line.good()) {
+        row.push_back(read_path(line, line.text()));
+    }
+    return row;
+}
+
+/// "SYS", or "SYS,18" where there are direct links too.
+std::vector<GpuLink> read_links(Reader& line, std::size_t count) {
+    std::vector<GpuLink> row;
+    while (row.size() < count && line.good()) {
         const auto word = line.text();
-        const auto* const found =
-            std::ranges::find(paths, word, [](Path path) { return to_string(path); });
-        if (found == paths.end()) {
-            line.fail();
-            break;
+        const auto comma = word.find(',');
+        auto& link = row.emplace_back(GpuLink{read_path(line, word.substr(0, comma)), 0});
+        if (comma != std::string_view::npos) {
+            const auto direct = parse_number<unsigned>(word.substr(comma + 1));
+            link.direct = direct.value_or(0);
+            if (!direct) {
+                line.fail();
+            }
         }
-        row.push_back(*found);
     }
     return row;
 }
@@ -166,6 +194,7 @@ bool read_line(Node& node, const std::vector<std::string_view>& fields) {
     } else if (fields[0] == "numa") {
         auto& numa = node.numa.emplace_back();
         numa.index = line.number<unsigned>();
+        numa.socket = line.optional<unsigned>();
         numa.cpus = line.cpus();
         numa.memory_bytes = line.number<std::uint64_t>();
     } else if (fields[0] == "core") {
@@ -177,6 +206,8 @@ bool read_line(Node& node, const std::vector<std::string_view>& fields) {
         node.nics.push_back(read_nic(line));
     } else if (fields[0] == "path") {
         node.paths.push_back(read_paths(line, node.nics.size()));
+    } else if (fields[0] == "link") {
+        node.links.push_back(read_links(line, node.gpus.size()));
     } else {
         return false;
     }
@@ -190,8 +221,8 @@ std::string to_wire(const Node& node) {
                                   to_string(node.allowed));
     auto into = std::back_inserter(out);
     for (const auto& numa : node.numa) {
-        fmt::format_to(into, "numa\t{}\t{}\t{}\n", numa.index, to_string(numa.cpus),
-                       numa.memory_bytes);
+        fmt::format_to(into, "numa\t{}\t{}\t{}\t{}\n", numa.index, field(numa.socket),
+                       to_string(numa.cpus), numa.memory_bytes);
     }
     for (const auto& core : node.cores) {
         fmt::format_to(into, "core\t{}\n", to_string(core));
@@ -206,6 +237,16 @@ std::string to_wire(const Node& node) {
         out += "path";
         for (const auto path : row) {
             fmt::format_to(into, "\t{}", to_string(path));
+        }
+        out += '\n';
+    }
+    for (const auto& row : node.links) {
+        out += "link";
+        for (const auto& link : row) {
+            fmt::format_to(into, "\t{}", to_string(link.path));
+            if (link.direct > 0) {
+                fmt::format_to(into, ",{}", link.direct);
+            }
         }
         out += '\n';
     }
@@ -229,7 +270,8 @@ Result<Node> from_wire(std::string_view text) {
             return bad(i);
         }
     }
-    if (node.paths.size() != node.gpus.size()) {
+    if (node.paths.size() != node.gpus.size() ||
+        (!node.links.empty() && node.links.size() != node.gpus.size())) {
         return bad(count - 2);
     }
     return node;

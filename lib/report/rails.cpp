@@ -105,7 +105,7 @@ std::string gpu_table(const NodeReport& report) {
         for (const auto nic : rails.nics) {
             nics.push_back(rails::device_port(report.node.nics[nic]));
         }
-        table.add({fmt::format("{}", gpu.index), to_string(gpu.pci),
+        table.add({fmt::format("{}", gpu.index), gpu.pci ? to_string(*gpu.pci) : "-",
                    gpu.numa ? fmt::format("{}", *gpu.numa) : "-", to_string(shares[gpu.index].cpus),
                    nics.empty() ? "-" : std::string{to_string(rails.path)},
                    nics.empty() ? "-" : fmt::format("{}", fmt::join(nics, " "))});
@@ -175,6 +175,10 @@ json or_null(const std::optional<T>& value) {
     return value ? json(*value) : json(nullptr);
 }
 
+json address_json(const std::optional<node::PciAddress>& address) {
+    return address ? json(to_string(*address)) : json(nullptr);
+}
+
 json names(const Node& node, const std::vector<std::size_t>& nics) {
     auto list = json::array();
     for (const auto nic : nics) {
@@ -189,7 +193,7 @@ json gpus_json(const NodeReport& report) {
     for (const auto& gpu : report.node.gpus) {
         const auto& rails = report.plan.gpus[gpu.index];
         list.push_back({{"index", gpu.index},
-                        {"pci", to_string(gpu.pci)},
+                        {"pci", address_json(gpu.pci)},
                         {"vendor", gpu.vendor},
                         {"model", gpu.model},
                         {"numa", or_null(gpu.numa)},
@@ -214,7 +218,7 @@ json nics_json(const NodeReport& report) {
         list.push_back(
             {{"name", nic.name},
              {"port", nic.port},
-             {"pci", to_string(nic.pci)},
+             {"pci", address_json(nic.pci)},
              {"device", nic.kind},
              {"interfaces", nic.netdevs},
              {"gbit_per_s", or_null(nic.gbit_per_s)},

@@ -37,14 +37,14 @@ inline node::Node node_with(const std::vector<std::vector<node::Path>>& paths) {
     for (unsigned i = 0; i < paths.size(); ++i) {
         auto& gpu = node.gpus.emplace_back();
         gpu.index = i;
-        gpu.pci.bus = static_cast<std::uint8_t>(i + 1);
+        gpu.pci = node::PciAddress{0, static_cast<std::uint8_t>(i + 1), 0, 0};
         gpu.vendor = "nvidia";
         gpu.model = "10de:2330";
     }
     for (unsigned i = 0; !paths.empty() && i < paths[0].size(); ++i) {
         auto& nic = node.nics.emplace_back();
         nic.name = fmt::format("mlx5_{}", i);
-        nic.pci.bus = static_cast<std::uint8_t>(i + 101);
+        nic.pci = node::PciAddress{0, static_cast<std::uint8_t>(i + 101), 0, 0};
         nic.kind = "15b3:1021";
         nic.gbit_per_s = 400;
         nic.link_layer = node::LinkLayer::infiniband;

@@ -1,7 +1,10 @@
 #include "job/hostlist.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -143,12 +146,22 @@ std::size_t longest_name(const std::vector<Group>& groups) {
     return length;
 }
 
+/// The number with zeros before it up to `width` digits.  By hand, since a review may need hundreds.
+std::string padded(std::uint64_t number, std::size_t width) {
+    std::array<char, std::numeric_limits<std::uint64_t>::digits10 + 1> digits{};
+    const auto* const end =
+        std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    const auto count = static_cast<std::size_t>(end - digits.data());
+    std::string text(width > count ? width - count : 0, '0');
+    return text.append(digits.data(), count);
+}
+
 /// The texts that one bracket stands for: "08", "09", "10".
 std::vector<std::string> numbers_of(const Group& group) {
     std::vector<std::string> numbers;
     for (const auto& range : group.ranges) {
         for (std::uint64_t n = range.low; n <= range.high; ++n) {
-            numbers.push_back(fmt::format("{:0{}}", n, range.width));
+            numbers.push_back(padded(n, range.width));
         }
     }
     return numbers;
@@ -238,7 +251,7 @@ bool comes_before(const Numbered& a, const Numbered& b) {
 
 /// Whether `next` is what counting on from `last` gives, in a range that `first` begins.
 bool continues(const Numbered& first, const Numbered& last, const Numbered& next) {
-    return next.digits == fmt::format("{:0{}}", last.number + 1, first.digits.size());
+    return next.digits == padded(last.number + 1, first.digits.size());
 }
 
 /// The names of one prefix, sorted: "gpu[001-004,007]", or the name alone.

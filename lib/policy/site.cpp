@@ -290,17 +290,22 @@ LevelSpans level_spans(const FabricSite& fabric, std::span<const std::uint32_t> 
     LevelSpans spans;
     spans.level = level;
     std::vector<std::uint32_t> sums(groups);
-    std::vector<bool> used(groups);
+    const auto add = [&](std::uint32_t leaf) {
+        sums[group_of != nullptr ? (*group_of)[leaf] : leaf] += sizes[leaf];
+    };
+    for (std::uint32_t leaf = 0; leaf < sizes.size(); ++leaf) {
+        add(leaf);
+    }
+    spans.used = groups - static_cast<std::uint32_t>(std::ranges::count(sums, 0U));
+    if (fabric.networks.size() == 1) {  // which has every leaf
+        spans.networks.emplace_back(sums);
+        return spans;
+    }
     for (const auto& network : fabric.networks) {
         std::ranges::fill(sums, 0U);
-        for (const auto leaf : network) {
-            const auto group = group_of != nullptr ? (*group_of)[leaf] : leaf;
-            sums[group] += sizes[leaf];
-            used[group] = used[group] || sizes[leaf] > 0;
-        }
+        std::ranges::for_each(network, add);
         spans.networks.emplace_back(sums);
     }
-    spans.used = static_cast<std::uint32_t>(std::ranges::count(used, true));
     return spans;
 }
 

@@ -248,6 +248,23 @@ unsigned port_of(hwloc_obj_t verbs) {
     return 1;
 }
 
+/// Whether a network interface is HPE Slingshot's: an RDMA device of libfabric, without verbs.
+bool is_slingshot(hwloc_obj_t device, const PciFacts& pci) {
+    constexpr unsigned vendor_cray = 0x17db;  // Cassini 1 is 17db:0501; from 2.11 hwloc says so too
+    return device->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK && device->name != nullptr &&
+           pci.class_id == 0x0200 &&
+           (pci.vendor_id == vendor_cray ||
+            (device->subtype != nullptr && std::string_view{device->subtype} == "Slingshot"));
+}
+
+/// libfabric's name for the device behind an interface: cxi0 for hsi0.  The driver numbers both
+/// alike; an interface that was given another name keeps it here.
+std::string slingshot_name(std::string_view interface) {
+    const auto number =
+        interface.starts_with("hsi") ? parse_number<unsigned>(interface.substr(3)) : std::nullopt;
+    return number ? fmt::format("cxi{}", *number) : printable(interface);
+}
+
 /// Port, state, rate and layer as the OpenFabrics device `verbs` says.
 void add_port(Nic& nic, hwloc_obj_t verbs) {
     nic.port = port_of(verbs);
@@ -261,10 +278,12 @@ void add_port(Nic& nic, hwloc_obj_t verbs) {
     }
 }
 
-Nic to_nic(const Node& node, hwloc_obj_t pci, hwloc_obj_t verbs, hwloc_obj_t place) {
+/// `device` is the OpenFabrics device, or Slingshot's network interface.
+Nic to_nic(const Node& node, hwloc_obj_t pci, hwloc_obj_t device, hwloc_obj_t place) {
     const auto& attributes = pci->attr->pcidev;
+    const std::string_view name{device->name == nullptr ? "" : device->name};
     Nic nic;
-    nic.name = printable(verbs->name == nullptr ? "" : verbs->name);
+    nic.name = is_slingshot(device, attributes) ? slingshot_name(name) : printable(name);
     nic.pci = address_of(attributes);
     nic.kind = fmt::format("{:04x}:{:04x}", attributes.vendor_id, attributes.device_id);
     nic.link_layer = layer_of_class(attributes.class_id);
@@ -272,12 +291,12 @@ Nic to_nic(const Node& node, hwloc_obj_t pci, hwloc_obj_t verbs, hwloc_obj_t pla
     if (attributes.linkspeed > 0) {
         nic.pcie_gbyte_per_s = static_cast<double>(attributes.linkspeed);
     }
-    for (auto* const device : os_devices(pci)) {
-        if (device->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK && device->name != nullptr) {
-            nic.netdevs.push_back(printable(device->name));
+    for (auto* const other : os_devices(pci)) {
+        if (other->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK && other->name != nullptr) {
+            nic.netdevs.push_back(printable(other->name));
         }
     }
-    add_port(nic, verbs);
+    add_port(nic, device);
     return nic;
 }
 
@@ -336,7 +355,8 @@ Devices find_devices(const Node& node, hwloc_topology* topology) {
             found.gpus.push_back({to_gpu(node, pci, place), pci});
         }
         for (auto* const device : os_devices(pci)) {
-            if (device->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS) {
+            if (device->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS ||
+                is_slingshot(device, pci->attr->pcidev)) {
                 found.nics.push_back({to_nic(node, pci, device, place), pci});
             }
         }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 namespace railhead::rails {
 
 namespace {
@@ -33,8 +35,13 @@ std::optional<Owner> owner_of(std::string_view name, const std::vector<Owner>& c
     return file == conf.end() ? std::nullopt : std::optional{*file};
 }
 
-bool speaks_verbs(const node::Nic& nic) {
-    return !nic.kind.starts_with("1d0f:");  // Amazon's EFA
+/// The name of a device that speaks no InfiniBand verbs; empty for one that does.
+std::string_view libfabric_name(const node::Nic& nic) {
+    if (nic.kind.starts_with("1d0f:")) {
+        return "EFA";  // Amazon's
+    }
+    const bool slingshot = nic.kind.starts_with("17db:") || nic.kind.starts_with("1590:");
+    return slingshot ? "Slingshot" : "";  // of Cray, of HPE
 }
 
 }  // namespace
@@ -53,13 +60,14 @@ EnvironmentPlan plan_environment(const node::Node& node, const RailPlan& plan,
     };
     if (plan.list.empty()) {
         result.changes = clean_environment(environment);
-        result.silence = "this node has no rails";
+        result.silence = node.incomplete.empty() ? "this node has no rails" : node.incomplete;
         return result;
     }
-    const bool verbs = std::ranges::all_of(
-        plan.rails, [&](std::size_t nic) { return speaks_verbs(node.nics[nic]); });
-    if (!verbs) {
-        result.silence = "NCCL reaches EFA devices through libfabric";
+    const auto other = std::ranges::find_if(
+        plan.rails, [&](std::size_t nic) { return !libfabric_name(node.nics[nic]).empty(); });
+    if (other != plan.rails.end()) {
+        result.silence = fmt::format("NCCL reaches {} devices through libfabric",
+                                     libfabric_name(node.nics[*other]));
     } else {
         set(hca, exact(plan.list));
         if (per_task && !nics.empty()) {

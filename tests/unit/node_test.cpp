@@ -210,7 +210,7 @@ TEST_CASE("the probe leaves no thread, library, variable, file or child behind",
     const auto environment = variables();
 
     const auto live = node::probe({});
-    const auto recorded = node::probe({.hwloc_xml = node_file("dgx-h100.xml")});
+    const auto recorded = node::probe({.file = node_file("dgx-h100.xml")});
 
     REQUIRE(live);
     REQUIRE(recorded);
@@ -264,15 +264,80 @@ TEST_CASE("the probe hands on what is wrong with the file", "[node][probe][error
     const std::vector<Case> cases{
         {folder.path("absent.xml"), Errc::not_found, "absent.xml"},
         {folder.path(), Errc::bad_input, "not a regular file"},
-        {folder.write("bad.xml", "<"), Errc::bad_input, "is no topology in hwloc's XML"},
+        {folder.write("bad.xml", "<topology"), Errc::bad_input, "is no topology in hwloc's XML"},
+        {folder.write("prose.txt", "it is slow"), Errc::bad_input, "tells of no node"},
     };
     for (const auto& c : cases) {
         CAPTURE(c.file);
-        const auto node = node::probe({.hwloc_xml = c.file});
+        const auto node = node::probe({.file = c.file});
         REQUIRE_FALSE(node);
         CHECK(node.error().code == c.code);
         CHECK_THAT(node.error().message, ContainsSubstring(c.part));
     }
+}
+
+TEST_CASE("the probe reads any kind of file, and text that is there already", "[node][probe]") {
+    const auto file = std::string{RAILHEAD_TEST_DATA "/topo-m/cpu-cell-damaged.txt"};
+    const auto node = node::probe({.file = file});
+    REQUIRE(node);
+    CHECK(node->nics.at(1).name == "mlx5_3");
+    REQUIRE(node->warnings.size() == 1);
+    CHECK(to_string(node->warnings[0]).starts_with(file + ":2:22: CPU affinity"));
+
+    const auto read = node::probe({.file = "standard input", .text = "\tGPU0\nGPU0\tPIX\n"});
+    REQUIRE_FALSE(read);
+    CHECK(to_string(read.error()).starts_with("standard input:2:1: row \"GPU0\" has no X"));
+}
+
+TEST_CASE("below a root lies another machine", "[node][probe]") {
+    const railhead::test::TempDir folder;
+    const auto put = [&](const std::string& name, const std::string& text) {
+        std::filesystem::create_directories(
+            std::filesystem::path{folder.path(name)}.parent_path());
+        static_cast<void>(folder.write(name, text));
+    };
+    for (const std::string cpu : {"0", "1", "2"}) {
+        const auto base = "sys/devices/system/cpu/cpu" + cpu + "/topology/";
+        put(base + "physical_package_id", "0\n");
+        put(base + "core_id", cpu + "\n");
+        put(base + "thread_siblings", std::to_string(1U << static_cast<unsigned>(cpu[0] - '0')));
+        put(base + "core_siblings", "7\n");
+    }
+    put("sys/devices/system/cpu/online", "0-2\n");
+    put("sys/devices/system/cpu/possible", "0-2\n");
+    put("proc/cpuinfo", "processor\t: 0\n\nprocessor\t: 1\n\nprocessor\t: 2\n");
+
+    const auto node = node::probe({.root = folder.path()});
+
+    REQUIRE(node);
+    CHECK(node->cores.size() == 3);
+    CHECK(node->allowed == cpus("0-2"));
+}
+
+TEST_CASE("Slingshot NICs have no verbs, and are rails by libfabric's name", "[node][hwloc]") {
+    const auto node = recorded_node("slingshot-mi300a.xml");
+    REQUIRE(node.nics.size() == 2);  // without the management NIC, which is an interface only
+    CHECK(node.nics[0].name == "cxi0");
+    CHECK(node.nics[0].netdevs == std::vector<std::string>{"hsi0"});
+    CHECK(node.nics[0].kind == "17db:0501");
+    CHECK(node.nics[1].name == "fabric1");  // renamed: its number is not known
+    CHECK(node.paths == std::vector<std::vector<Path>>{{Path::phb, Path::sys}, {Path::sys, Path::phb}});
+}
+
+TEST_CASE("a partitioned GPU is one GPU with several of ROCm's numbers", "[node][hwloc]") {
+    const auto node = recorded_node("slingshot-mi300a.xml");
+    REQUIRE(node.gpus.size() == 2);
+    CHECK(node.gpus[0].rocm_indices == std::vector<unsigned>{0, 1, 2});
+    CHECK(node.gpus[1].rocm_indices == std::vector<unsigned>{3});
+}
+
+TEST_CASE("Omni-Path is a NIC like others", "[node][hwloc]") {
+    const auto node = recorded_node("omni-path.xml");
+    REQUIRE(node.nics.size() == 1);
+    CHECK(node.nics[0].name == "hfi1_0");
+    CHECK(node.nics[0].gbit_per_s == 100.0);
+    CHECK(node.paths[0][0] == Path::sys);
+    CHECK(node.paths[1][0] == Path::phb);
 }
 
 // ---- the wire -----------------------------------------------------------------------------
@@ -294,6 +359,8 @@ TEST_CASE("every fact of a node survives the way through the pipe", "[node][wire
     node.numa[0].socket = 3;
     node.links.assign(node.gpus.size(), {node.gpus.size(), {Path::node, 0}});
     node.links[0][1] = {Path::sys, 18};
+    node.warnings = {{Errc::unsupported, "odd", {node.source, 3, 7}}};
+    node.incomplete = "no NIC legend";
     const auto again = node::from_wire(node::to_wire(node));
     REQUIRE(again);
     CHECK_FALSE(again->gpus[1].pci);
@@ -304,6 +371,10 @@ TEST_CASE("every fact of a node survives the way through the pipe", "[node][wire
     CHECK(again->links[0][1].direct == 18);
     CHECK(again->links[0][1].path == Path::sys);
     CHECK(again->links[1][0].path == Path::node);
+    REQUIRE(again->warnings.size() == 1);
+    CHECK(again->warnings[0].code == Errc::unsupported);
+    CHECK(to_string(again->warnings[0]) == node.source + ":3:7: odd");
+    CHECK(again->incomplete == "no NIC legend");
     CHECK(node::to_wire(*again) == node::to_wire(node));
 }
 
@@ -318,19 +389,31 @@ TEST_CASE("text that would break a line is made harmless", "[node][wire]") {
 TEST_CASE("a wire with anything missing or changed is refused", "[node][wire][errors]") {
     const auto text = node::to_wire(recorded_node("two-cpu-8gpu.xml"));
     const auto [why, from, to] = GENERATE(table<std::string, std::string, std::string>({
-        {"version", "railhead-node\t2", "railhead-node\t1"},
+        {"version", "railhead-node\t3", "railhead-node\t1"},
         {"path", "\tPIX", "\tNEAR"},
         {"too few paths", "path\tPIX\t", "path\t"},
         {"address", "0000:13:00.0", "13"},
         {"CPU list", "allowed\t0-1", "allowed\t1-0"},
         {"unknown line", "core\t", "kern\t"},
         {"link layer", "\t400\t", "\t400\tx"},
+        {"a rate that is no number", "\t400\t", "\tnan\t"},
+        {"a NIC behind the paths", "end\n", "nic\tmlx5_9\t\t\t1\t\t\t0\t\t1\t\t0\t\nend\n"},
+        {"links of some GPUs only", "end\n", "link\tSYS\nend\n"},
     }));
     CAPTURE(why);
     auto changed = text;
     REQUIRE(changed.find(from) != std::string::npos);
     changed.replace(changed.find(from), from.size(), to);
     CHECK_FALSE(node::from_wire(changed));
+}
+
+TEST_CASE("lines of a wire that begin with # are comments", "[node][wire]") {
+    auto text = node::to_wire(recorded_node("two-cpu-8gpu.xml"));
+    const auto plain = text;
+    text.insert(text.find("source"), "# left out: much\n");
+    const auto node = node::from_wire(text);
+    REQUIRE(node);
+    CHECK(node::to_wire(*node) == plain);
 }
 
 TEST_CASE("a wire cut anywhere is refused", "[node][wire][errors]") {

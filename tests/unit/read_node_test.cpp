@@ -2,6 +2,7 @@
 #include <string>
 
 #include "node/neutral.hpp"
+#include "node/probe.hpp"
 #include "node/read_node.hpp"
 #include "node/wire.hpp"
 #include "support/catch.hpp"
@@ -76,6 +77,19 @@ TEST_CASE("a file that is said to be of a kind is read as that", "[node][source]
     const auto node = node::parse_node(read("nodes/dgx-h100.xml"), "dgx.xml", SourceKind::topo_m);
     REQUIRE_FALSE(node);
     CHECK_THAT(node.error().message, ContainsSubstring("no line of column names"));
+}
+
+TEST_CASE("the probe reads any kind of file, and text that is there already", "[node][probe]") {
+    const auto file = std::string{RAILHEAD_TEST_DATA "/topo-m/cpu-cell-damaged.txt"};
+    const auto node = node::probe({.file = file});
+    REQUIRE(node);
+    CHECK(node->nics.at(1).name == "mlx5_3");
+    REQUIRE(node->warnings.size() == 1);
+    CHECK(to_string(node->warnings[0]).starts_with(file + ":2:22: CPU affinity"));
+
+    const auto read = node::probe({.file = "standard input", .text = "\tGPU0\nGPU0\tPIX\n"});
+    REQUIRE_FALSE(read);
+    CHECK(to_string(read.error()).starts_with("standard input:2:1: row \"GPU0\" has no X"));
 }
 
 // ---- captures -----------------------------------------------------------------------------

@@ -49,6 +49,30 @@ std::string nic_line(const Nic& nic) {
                        nic.virtual_function ? 1 : 0, field(nic.bond));
 }
 
+/// The distances: a line for each GPU to the NICs, then to the GPUs where that is known.
+std::string path_lines(const Node& node) {
+    std::string out;
+    auto into = std::back_inserter(out);
+    for (const auto& row : node.paths) {
+        out += "path";
+        for (const auto path : row) {
+            fmt::format_to(into, "\t{}", to_string(path));
+        }
+        out += '\n';
+    }
+    for (const auto& row : node.links) {
+        out += "link";
+        for (const auto& link : row) {
+            fmt::format_to(into, "\t{}", to_string(link.path));
+            if (link.direct > 0) {
+                fmt::format_to(into, ",{}", link.direct);
+            }
+        }
+        out += '\n';
+    }
+    return out;
+}
+
 std::string warning_line(const Error& warning) {
     return fmt::format("warning\t{}\t{}\t{}\t{}\n", static_cast<unsigned>(warning.code),
                        warning.where.line, warning.where.column, field(warning.message));
@@ -272,23 +296,7 @@ std::string to_wire(const Node& node) {
     for (const auto& nic : node.nics) {
         out += nic_line(nic);
     }
-    for (const auto& row : node.paths) {
-        out += "path";
-        for (const auto path : row) {
-            fmt::format_to(into, "\t{}", to_string(path));
-        }
-        out += '\n';
-    }
-    for (const auto& row : node.links) {
-        out += "link";
-        for (const auto& link : row) {
-            fmt::format_to(into, "\t{}", to_string(link.path));
-            if (link.direct > 0) {
-                fmt::format_to(into, ",{}", link.direct);
-            }
-        }
-        out += '\n';
-    }
+    out += path_lines(node);
     for (const auto& warning : node.warnings) {
         out += warning_line(warning);
     }

@@ -1,3 +1,6 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <sstream>
 
 #include <nlohmann/json.hpp>
@@ -74,6 +77,20 @@ TEST_CASE("railhead rails guesses the kind of a bare file", "[cli][rails]") {
     CHECK(named.out == matrix.out);
     CHECK(run({"rails", railhead::test::node_file("dgx-h100.xml")}).out ==
           run({"rails", "--hwloc-xml", railhead::test::node_file("dgx-h100.xml")}).out);
+}
+
+TEST_CASE("a file called - is standard input", "[cli][rails]") {
+    const int before = ::dup(0);
+    const int file = ::open(RAILHEAD_TEST_DATA "/topo-m/whole.txt", O_RDONLY);
+    REQUIRE(::dup2(file, 0) == 0);
+
+    const auto ran = run({"rails", "-"});
+
+    ::dup2(before, 0);
+    ::close(before);
+    ::close(file);
+    CHECK(ran.status == 0);
+    CHECK(ran.out.starts_with("Node   standard input\nGPUs   2 x nvidia GPU\n"));
 }
 
 TEST_CASE("two recorded nodes at once are one too many", "[cli][rails][errors]") {

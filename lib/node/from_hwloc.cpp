@@ -248,15 +248,6 @@ unsigned port_of(hwloc_obj_t verbs) {
     return 1;
 }
 
-/// Whether a network interface is HPE Slingshot's: an RDMA device of libfabric, without verbs.
-bool is_slingshot(hwloc_obj_t device, const PciFacts& pci) {
-    constexpr unsigned vendor_cray = 0x17db;  // Cassini 1 is 17db:0501; from 2.11 hwloc says so too
-    return device->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK && device->name != nullptr &&
-           pci.class_id == 0x0200 &&
-           (pci.vendor_id == vendor_cray ||
-            (device->subtype != nullptr && std::string_view{device->subtype} == "Slingshot"));
-}
-
 /// libfabric's name for the device behind an interface: cxi0 for hsi0.  The driver numbers both
 /// alike; an interface that was given another name keeps it here.
 std::string slingshot_name(std::string_view interface) {
@@ -283,7 +274,8 @@ Nic to_nic(const Node& node, hwloc_obj_t pci, hwloc_obj_t device, hwloc_obj_t pl
     const auto& attributes = pci->attr->pcidev;
     const std::string_view name{device->name == nullptr ? "" : device->name};
     Nic nic;
-    nic.name = is_slingshot(device, attributes) ? slingshot_name(name) : printable(name);
+    nic.name = device->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK ? slingshot_name(name)
+                                                                   : printable(name);
     nic.pci = address_of(attributes);
     nic.kind = fmt::format("{:04x}:{:04x}", attributes.vendor_id, attributes.device_id);
     nic.link_layer = layer_of_class(attributes.class_id);
@@ -347,6 +339,14 @@ struct Devices {
     std::vector<Found<Nic>> nics;
 };
 
+/// HPE's Slingshot NICs (cxi) have no OpenFabrics device: their network interface stands for them.
+bool speaks_rdma(hwloc_obj_t pci, hwloc_obj_t device) {
+    constexpr unsigned vendor_cray = 0x17db;
+    const auto type = device->attr->osdev.type;
+    return type == HWLOC_OBJ_OSDEV_OPENFABRICS ||
+           (type == HWLOC_OBJ_OSDEV_NETWORK && pci->attr->pcidev.vendor_id == vendor_cray);
+}
+
 Devices find_devices(const Node& node, hwloc_topology* topology) {
     Devices found;
     for (hwloc_obj_t pci = nullptr; (pci = hwloc_get_next_pcidev(topology, pci)) != nullptr;) {
@@ -355,8 +355,7 @@ Devices find_devices(const Node& node, hwloc_topology* topology) {
             found.gpus.push_back({to_gpu(node, pci, place), pci});
         }
         for (auto* const device : os_devices(pci)) {
-            if (device->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS ||
-                is_slingshot(device, pci->attr->pcidev)) {
+            if (speaks_rdma(pci, device)) {
                 found.nics.push_back({to_nic(node, pci, device, place), pci});
             }
         }

@@ -35,13 +35,11 @@ std::optional<Owner> owner_of(std::string_view name, const std::vector<Owner>& c
     return file == conf.end() ? std::nullopt : std::optional{*file};
 }
 
-/// The name of a device that speaks no InfiniBand verbs; empty for one that does.
+/// Devices that do not speak InfiniBand verbs, as people call them; "" for one that does.
 std::string_view libfabric_name(const node::Nic& nic) {
-    if (nic.kind.starts_with("1d0f:")) {
-        return "EFA";  // Amazon's
-    }
-    const bool slingshot = nic.kind.starts_with("17db:") || nic.kind.starts_with("1590:");
-    return slingshot ? "Slingshot" : "";  // of Cray, of HPE
+    return nic.kind.starts_with("1d0f:")   ? "EFA"
+           : nic.kind.starts_with("17db:") ? "Slingshot"
+                                           : "";
 }
 
 }  // namespace
@@ -63,11 +61,12 @@ EnvironmentPlan plan_environment(const node::Node& node, const RailPlan& plan,
         result.silence = node.incomplete.empty() ? "this node has no rails" : node.incomplete;
         return result;
     }
-    const auto other = std::ranges::find_if(
-        plan.rails, [&](std::size_t nic) { return !libfabric_name(node.nics[nic]).empty(); });
-    if (other != plan.rails.end()) {
-        result.silence = fmt::format("NCCL reaches {} devices through libfabric",
-                                     libfabric_name(node.nics[*other]));
+    std::string_view libfabric;
+    for (const auto nic : plan.rails) {
+        libfabric = std::max(libfabric, libfabric_name(node.nics[nic]));
+    }
+    if (!libfabric.empty()) {
+        result.silence = fmt::format("NCCL reaches {} devices through libfabric", libfabric);
     } else {
         set(hca, exact(plan.list));
         if (per_task && !nics.empty()) {

@@ -5,12 +5,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <exception>
 #include <optional>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -18,6 +20,7 @@
 #include "base/pipe.hpp"
 #include "base/text.hpp"
 #include "node/from_hwloc.hpp"
+#include "node/read_node.hpp"
 #include "node/sysfs.hpp"
 #include "node/wire.hpp"
 
@@ -29,27 +32,45 @@ using Clock = std::chrono::steady_clock;
 
 // ---- in the child -------------------------------------------------------------------------
 
-Result<Node> look(const ProbeOptions& options) {
-    Result<Node> node;
-    if (options.hwloc_xml.empty()) {
-        node = read_hwloc();
-    } else {
-        auto xml = read_file(options.hwloc_xml);
-        if (!xml) {
-            return propagate(xml);
-        }
-        node = parse_hwloc_xml(*xml, options.hwloc_xml);
+/// hwloc reads the tree below HWLOC_FSROOT as it reads that of its own machine.
+Result<Node> look_here(const std::string& root) {
+    const auto fsroot = "HWLOC_FSROOT=" + root;
+    std::vector<const char*> variables;
+    for (const auto* variable = hwloc_environment(); *variable != nullptr; ++variable) {
+        variables.push_back(*variable);
     }
+    if (root != "/") {
+        variables.push_back(fsroot.c_str());
+    }
+    variables.push_back(nullptr);
+    environ = const_cast<char**>(variables.data());
+    auto node = read_hwloc();
+    environ = const_cast<char**>(hwloc_environment());
+    return node;
+}
+
+Result<Node> look_at_file(const ProbeOptions& options) {
+    if (options.text) {
+        return parse_node(*options.text, options.file, options.kind);
+    }
+    auto text = read_file(options.file);
+    return text ? parse_node(*text, options.file, options.kind) : Result<Node>{propagate(text)};
+}
+
+Result<Node> look(const ProbeOptions& options) {
+    auto node = options.file.empty() ? look_here(options.root) : look_at_file(options);
     if (node) {
         add_sysfs(*node, options.root);
     }
     return node;
 }
 
-/// An error as one line: "error <tab> code <tab> file <tab> message".
+/// An error as one line: "error", code, file, line, column and message between tabs.
 std::string error_line(const Error& error) {
-    return fmt::format("error\t{}\t{}\t{}", static_cast<unsigned>(error.code),
-                       printable(error.where.file), printable(error.message));
+    auto message = printable(error.message);
+    std::ranges::replace(message, '\t', ' ');
+    return fmt::format("error\t{}\t{}\t{}\t{}\t{}", static_cast<unsigned>(error.code),
+                       printable(error.where.file), error.where.line, error.where.column, message);
 }
 
 std::string answer(const ProbeOptions& options) {
@@ -112,9 +133,14 @@ void reap(pid_t child) {
 
 Result<Node> parse_answer(std::string_view text) {
     const auto fields = split(text, '\t');
-    const auto code = fields.size() == 4 ? parse_number<unsigned>(fields[1]) : std::nullopt;
-    if (fields[0] == "error" && code && *code <= static_cast<unsigned>(Errc::internal)) {
-        return fail(static_cast<Errc>(*code), std::string{fields[3]}, {std::string{fields[2]}});
+    if (fields[0] == "error" && fields.size() == 6) {
+        const auto code = parse_number<unsigned>(fields[1]);
+        const auto line = parse_number<unsigned>(fields[3]);
+        const auto column = parse_number<unsigned>(fields[4]);
+        if (code && *code <= static_cast<unsigned>(Errc::internal) && line && column) {
+            return fail(static_cast<Errc>(*code), std::string{fields[5]},
+                        {std::string{fields[2]}, *line, *column});
+        }
     }
     if (text.empty()) {
         return fail(Errc::unavailable, "the look at this node's hardware ended without an answer");

@@ -1,13 +1,17 @@
 // railhead rails: which NIC each GPU of this node, or of a recorded one, sends through.
+#include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "command.hpp"
 #include "environment.hpp"
 #include "node/probe.hpp"
 #include "rails/environment.hpp"
+#include "rails/fingerprint.hpp"
 #include "rails/nccl_conf.hpp"
 #include "rails/rail_plan.hpp"
+#include "rails_compare.hpp"
 #include "report/rails.hpp"
 
 namespace railhead::cli {
@@ -17,6 +21,8 @@ namespace {
 struct Options {
     std::string hwloc_xml;
     bool json = false;
+    bool fingerprint = false;
+    std::vector<std::string> compare;
 };
 
 /// What NCCL would read here: the user's file, then the machine's.
@@ -38,6 +44,9 @@ std::vector<rails::Owner> conf_variables(Console& console) {
 }
 
 void run(const Options& options, Console& console) {
+    if (!options.compare.empty()) {
+        return compare_rail_files(options.compare, std::cin, console);
+    }
     const auto node = node::probe(
         {.hwloc_xml = options.hwloc_xml, .root = options.hwloc_xml.empty() ? "/" : "/nonexistent"});
     if (!node) {
@@ -46,13 +55,19 @@ void run(const Options& options, Console& console) {
     const auto plan = rails::plan_rails(*node);
     // A recorded node is another machine: neither its files nor its user are here.
     const bool here = options.hwloc_xml.empty();
+    const auto identity =
+        rails::identify_rails(*node, plan, here ? host_name() : options.hwloc_xml);
+    if (options.fingerprint) {
+        console.out << to_line(identity) << '\n';
+        return;
+    }
     const auto environment = rails::plan_environment(
         *node, plan, plan.gpus.empty() ? std::vector<std::size_t>{} : plan.gpus[0].nics,
         here ? conf_variables(console) : std::vector<rails::Owner>{},
         [here](std::string_view name) {
             return here ? own_variable(std::string{name}) : std::nullopt;
         });
-    const report::NodeReport report{*node, plan, environment};
+    const report::NodeReport report{*node, plan, environment, identity.node};
     console.out << (options.json ? report::rails_json(report) : report::rails_text(report));
 }
 
@@ -64,6 +79,13 @@ void add_rails(CLI::App& app, Console& console) {
     command->add_option("--hwloc-xml", options->hwloc_xml,
                         "A recorded node: XML of lstopo (default: this machine)");
     command->add_flag("--json", options->json, "Write JSON, schema railhead.rails/1");
+    auto* fingerprint = command->add_flag("--fingerprint", options->fingerprint,
+                                          "Write one line that is the same on nodes of one type");
+    command
+        ->add_option("--compare", options->compare,
+                     "Compare nodes: what --fingerprint or --json wrote on them, or XML; - reads "
+                     "standard input")
+        ->excludes(fingerprint);
     command->callback([options, &console] { run(*options, console); });
 }
 

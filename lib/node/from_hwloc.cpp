@@ -323,6 +323,14 @@ struct Found {
     hwloc_obj_t pci = nullptr;
 };
 
+/// HPE's Slingshot NICs (cxi) have no OpenFabrics device: their network interface stands for them.
+bool speaks_rdma(hwloc_obj_t pci, hwloc_obj_t device) {
+    constexpr unsigned vendor_cray = 0x17db;
+    const auto type = device->attr->osdev.type;
+    return type == HWLOC_OBJ_OSDEV_OPENFABRICS ||
+           (type == HWLOC_OBJ_OSDEV_NETWORK && pci->attr->pcidev.vendor_id == vendor_cray);
+}
+
 struct Devices {
     std::vector<Found<Gpu>> gpus;
     std::vector<Found<Nic>> nics;
@@ -336,7 +344,7 @@ Devices find_devices(const Node& node, hwloc_topology* topology) {
             found.gpus.push_back({to_gpu(node, pci, place), pci});
         }
         for (auto* const device : os_devices(pci)) {
-            if (device->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS) {
+            if (speaks_rdma(pci, device)) {
                 found.nics.push_back({to_nic(node, pci, device, place), pci});
             }
         }

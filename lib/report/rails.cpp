@@ -10,6 +10,8 @@
 
 #include "affinity/binding.hpp"
 #include "base/text.hpp"
+#include "rails/fingerprint.hpp"
+#include "rails/pairing.hpp"
 #include "report/table.hpp"
 
 namespace railhead::report {
@@ -111,6 +113,16 @@ std::string gpu_table(const NodeReport& report) {
                    nics.empty() ? "-" : fmt::format("{}", fmt::join(nics, " "))});
     }
     return "\n" + table.text(0, width);
+}
+
+std::string remarks_text(const NodeReport& report) {
+    std::string text;
+    for (const auto& remark : rails::pairing_remarks(report.node, report.plan)) {
+        Table table;
+        table.add({"note", remark});
+        text += "\n" + table.text(0, width);
+    }
+    return text;
 }
 
 std::string left_out_table(const NodeReport& report) {
@@ -251,10 +263,12 @@ json environment_json(const rails::EnvironmentPlan& environment) {
 }  // namespace
 
 std::string rails_text(const NodeReport& report) {
-    return summary(report) + gpu_table(report) + left_out_table(report) + environment_table(report);
+    return summary(report) + gpu_table(report) + remarks_text(report) +
+           left_out_table(report) + environment_table(report);
 }
 
 std::string rails_json(const NodeReport& report) {
+    const auto identity = rails::identify_rails(report.node, report.plan, report.name);
     const json document{{"schema", "railhead.rails/1"},
                         {"source", report.node.source},
                         {"cores", report.node.cores.size()},
@@ -263,6 +277,10 @@ std::string rails_json(const NodeReport& report) {
                         {"nics", nics_json(report)},
                         {"rails", report.plan.list},
                         {"missing", report.plan.missing},
+                        {"fingerprint", identity.fingerprint},
+                        {"shape", identity.shape},
+                        {"node", identity.node},
+                        {"notes", rails::pairing_remarks(report.node, report.plan)},
                         {"environment", environment_json(report.environment)}};
     constexpr int indent = 2;
     return document.dump(indent, ' ', false, json::error_handler_t::replace) + "\n";

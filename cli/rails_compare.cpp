@@ -1,0 +1,166 @@
+#include "rails_compare.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "node/from_nccl_xml.hpp"
+#include "node/probe.hpp"
+#include "report/rail_compare.hpp"
+
+namespace railhead::cli {
+
+namespace {
+
+using Identities = std::vector<rails::RailIdentity>;
+
+constexpr auto standard_input = "standard input";
+
+Result<Identities> from_xml(const std::string& text, const std::string& file) {
+    const bool is_hwloc = text.find("<topology") != std::string::npos;
+    if (is_hwloc && file == standard_input) {
+        return fail(Errc::unsupported, "XML of hwloc is read from a file only", {file, 0, 0});
+    }
+    auto node = is_hwloc ? node::probe({.hwloc_xml = file, .root = "/nonexistent"})
+                         : node::parse_nccl_xml(text, file);
+    if (!node) {
+        return propagate(node);
+    }
+    return Identities{rails::identify_rails(*node, rails::plan_rails(*node), file)};
+}
+
+/// Cuts the label "12: " of srun or "gpu01: " of pdsh off a line, which JSON itself never has.
+std::string_view cut_label(std::string_view& line) {
+    const auto blank = line.find(' ');
+    if (blank == std::string_view::npos || blank < 2 || line[blank - 1] != ':' ||
+        line.find('"') < blank) {
+        return {};
+    }
+    const auto label = trim(line.substr(0, blank - 1));
+    line.remove_prefix(blank + 1);
+    return label;
+}
+
+/// srun pads labels: " 3: " beside "12: ".
+std::string_view without_padding(std::string_view line) {
+    const auto word = line.find_first_not_of(' ');
+    const auto colon = line.find(": ");
+    const bool padded = word != std::string_view::npos && colon != std::string_view::npos &&
+                        line.find('"') > colon && word < colon;
+    return padded ? line.substr(word) : line;
+}
+
+Result<rails::RailIdentity> from_json(const std::string& text, std::string_view label,
+                                      const Position& where) {
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    const auto word = [&](const char* key) {
+        const auto found = json.find(key);
+        return found != json.end() && found->is_string() ? found->get<std::string>()
+                                                         : std::string{};
+    };
+    if (!json.is_object() || word("schema") != "railhead.rails/1" || word("fingerprint").empty()) {
+        return fail(Errc::bad_input, "no JSON of railhead rails (schema railhead.rails/1)", where);
+    }
+    rails::RailIdentity identity;
+    identity.fingerprint = word("fingerprint");
+    identity.list = word("rails");
+    identity.shape = word("shape");
+    identity.node = word("node").empty() ? std::string{label} : word("node");
+    return identity;
+}
+
+/// One JSON text of a label so far, and the line that it began at.
+struct Document {
+    std::string text;
+    unsigned line = 0;
+};
+
+}  // namespace
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    return gethostname(name.data(), name.size() - 1) == 0 ? std::string{name.data()}
+                                                          : std::string{};
+}
+
+Result<Identities> parse_identities(const std::string& text, const std::string& file) {
+    if (const auto first = text.find_first_not_of(" \t\r\n");
+        first != std::string::npos && text[first] == '<') {
+        return from_xml(text, file);
+    }
+    Identities identities;
+    std::map<std::string, Document, std::less<>> open;  // by label: srun mixes the lines of tasks
+    unsigned number = 0;
+    for (const auto line : split(text, '\n')) {
+        ++number;
+        const Position where{file, number, 1};
+        auto rest = without_padding(line);
+        const std::string label{cut_label(rest)};
+        auto document = open.find(label);
+        if (document != open.end() || trim(rest).starts_with('{')) {
+            if (document == open.end()) {
+                document = open.emplace(label, Document{"", number}).first;
+            }
+            document->second.text += fmt::format("{}\n", rest);
+            if (!rest.starts_with('}')) {
+                continue;
+            }
+            auto identity =
+                from_json(document->second.text, label, {file, document->second.line, 1});
+            if (!identity) {
+                return propagate(identity);
+            }
+            identities.push_back(std::move(*identity));
+            open.erase(document);
+        } else if (!trim(line).empty()) {
+            auto identity = rails::parse_identity(line);
+            if (!identity) {
+                identity.error().where = where;
+                return propagate(identity);
+            }
+            identities.push_back(std::move(*identity));
+        }
+    }
+    if (!open.empty()) {
+        return fail(Errc::bad_input, "JSON that does not end",
+                    {file, open.begin()->second.line, 1});
+    }
+    if (identities.empty()) {
+        return fail(Errc::bad_input, "no node in it", {file, 0, 0});
+    }
+    return identities;
+}
+
+void compare_rail_files(const std::vector<std::string>& files, std::istream& in, Console& console) {
+    Identities nodes;
+    for (const auto& file : files) {
+        const auto text = file == "-"
+                              ? Result<std::string>{std::string{std::istreambuf_iterator<char>{in},
+                                                                std::istreambuf_iterator<char>{}}}
+                              : read_file(file);
+        if (!text) {
+            return console.fail(text.error());
+        }
+        auto found = parse_identities(*text, file == "-" ? standard_input : file);
+        if (!found) {
+            return console.fail(found.error());
+        }
+        std::ranges::move(*found, std::back_inserter(nodes));
+    }
+    const auto comparison = report::compare_rails(nodes);
+    console.out << comparison.text;
+    if (!comparison.is_same) {
+        console.leave(Exit::findings);
+    }
+}
+
+}  // namespace railhead::cli

@@ -28,7 +28,7 @@ constexpr auto standard_input = "standard input";
 Result<Identities> from_xml(const std::string& text, const std::string& file) {
     const bool is_hwloc = text.find("<topology") != std::string::npos;
     if (is_hwloc && file == standard_input) {
-        return fail(Errc::unsupported, "XML of hwloc is read from a file only", {file, 0, 0});
+        return fail(Errc::unsupported, "XML of hwloc is read from a file, not from standard input");
     }
     auto node = is_hwloc ? node::probe({.hwloc_xml = file, .root = "/nonexistent"})
                          : node::parse_nccl_xml(text, file);
@@ -135,7 +135,7 @@ Result<Identities> parse_identities(const std::string& text, const std::string& 
                     {file, open.begin()->second.line, 1});
     }
     if (identities.empty()) {
-        return fail(Errc::bad_input, "no node in it", {file, 0, 0});
+        return fail(Errc::bad_input, fmt::format("no node in \"{}\"", file));
     }
     return identities;
 }

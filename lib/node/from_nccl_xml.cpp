@@ -1,7 +1,6 @@
 #include "node/from_nccl_xml.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -13,6 +12,7 @@
 #include <pugixml.hpp>
 
 #include "base/text.hpp"
+#include "node/nccl_values.hpp"
 
 namespace railhead::node {
 
@@ -38,44 +38,12 @@ struct Found {
     pugi::xml_node element;
 };
 
-/// The text of the file, to tell where in it something is.
-class Text {
- public:
-    Text(std::string_view text, std::string source) : text_{text}, source_{std::move(source)} {}
-
-    [[nodiscard]] Position at(std::ptrdiff_t offset) const {
-        const auto before = text_.substr(
-            0,
-            std::min(text_.size(), static_cast<std::size_t>(std::max<std::ptrdiff_t>(offset, 0))));
-        const auto line_start = before.rfind('\n');
-        const auto column =
-            line_start == std::string_view::npos ? before.size() : before.size() - line_start - 1;
-        return {source_, static_cast<unsigned>(std::ranges::count(before, '\n') + 1),
-                static_cast<unsigned>(column + 1)};
-    }
-    [[nodiscard]] Position at(pugi::xml_node element) const { return at(element.offset_debug()); }
-    [[nodiscard]] Position whole() const { return {source_, 0, 0}; }
-
- private:
-    std::string_view text_;
-    std::string source_;
-};
-
 std::string_view attribute(pugi::xml_node element, const char* name) {
     return trim(element.attribute(name).as_string());
 }
 
-/// "0x15b3" as a number; nothing when it is absent or no such number.
-std::optional<unsigned> hex_attribute(pugi::xml_node element, const char* name) {
-    auto text = attribute(element, name);
-    if (text.starts_with("0x")) {
-        text.remove_prefix(2);
-    }
-    unsigned value = 0;
-    const auto* const last = text.data() + text.size();
-    const auto [end, error] = std::from_chars(text.data(), last, value, 16);
-    return text.empty() || error != std::errc{} || end != last ? std::nullopt
-                                                               : std::optional{value};
+std::optional<std::uint32_t> hex_attribute(pugi::xml_node element, const char* name) {
+    return parse_nccl_hex(attribute(element, name));
 }
 
 /// "15b3:1021", or "" where the file does not tell.
@@ -83,45 +51,6 @@ std::string kind_of(pugi::xml_node pci) {
     const auto vendor = hex_attribute(pci, "vendor");
     const auto device = hex_attribute(pci, "device");
     return vendor && device ? fmt::format("{:04x}:{:04x}", *vendor, *device) : std::string{};
-}
-
-/// GB/s of "16.0 GT/s PCIe" times 16 lanes, without the line code: 8b/10b up to 5 GT/s, 128b/130b
-/// up to 32 GT/s (PCI Express Base Specification, 4.2), 242/256 of a flit above (6.0, 4.2.3).
-std::optional<double> link_gbyte_per_s(pugi::xml_node pci) {
-    const auto words = split_words(attribute(pci, "link_speed"));
-    const auto width = parse_number<unsigned>(attribute(pci, "link_width"));
-    double rate = 0;
-    if (words.size() < 2 || words[1] != "GT/s" || !width || *width == 0 ||
-        std::from_chars(words[0].data(), words[0].data() + words[0].size(), rate).ec !=
-            std::errc{} ||
-        !(rate > 0)) {
-        return std::nullopt;
-    }
-    const double code = rate <= 5 ? 8.0 / 10 : rate <= 32 ? 128.0 / 130 : 242.0 / 256;
-    constexpr double bits_per_byte = 8;
-    return rate * *width * code / bits_per_byte;
-}
-
-/// "00000000,00ffffff": 32 bits a group, the highest first.
-std::optional<CpuSet> parse_mask(std::string_view text) {
-    constexpr unsigned bits = 32;
-    CpuSet cpus;
-    const auto groups = split(text, ',');
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-        const auto group = groups[groups.size() - 1 - i];
-        std::uint32_t mask = 0;
-        const auto* const last = group.data() + group.size();
-        const auto [end, error] = std::from_chars(group.data(), last, mask, 16);
-        if (group.empty() || error != std::errc{} || end != last || i > most_nics) {
-            return std::nullopt;
-        }
-        for (unsigned bit = 0; bit < bits; ++bit) {
-            if ((mask >> bit & 1U) != 0) {
-                cpus.add(static_cast<unsigned>(i) * bits + bit);
-            }
-        }
-    }
-    return cpus;
 }
 
 // ---- distances ----------------------------------------------------------------------------
@@ -145,7 +74,7 @@ Path path_between(const Place& a, const Place& b) {
 /// Walks through the elements; the first thing that is wrong ends it.
 class Reader {
  public:
-    Reader(Node& node, const Text& text) : node_{node}, text_{text} {}
+    Reader(Node& node, const TextPlaces& places) : node_{node}, places_{places} {}
 
     Result<void> read(pugi::xml_node system) {
         for (const auto cpu : system.children("cpu")) {
@@ -172,11 +101,11 @@ class Reader {
 
     tl::unexpected<Error> bad(pugi::xml_node element, std::string message,
                               Errc code = Errc::bad_input) const {
-        return fail(code, std::move(message), text_.at(element));
+        return fail(code, std::move(message), places_.at(element.offset_debug()));
     }
 
     Node& node_;
-    const Text& text_;
+    const TextPlaces& places_;
     std::optional<unsigned> numa_;  ///< of the cpu element that is read
     std::vector<Found<Gpu>> gpus_;
     std::vector<Found<Nic>> nics_;
@@ -199,7 +128,7 @@ Result<void> Reader::read_cpu(pugi::xml_node cpu) {
     }
     numa_ = *index < 0 ? std::nullopt : std::optional{static_cast<unsigned>(*index)};
     const auto mask = attribute(cpu, "affinity");
-    const auto cpus = mask.empty() ? CpuSet{} : parse_mask(mask);
+    const auto cpus = mask.empty() ? CpuSet{} : parse_nccl_mask(mask);
     if (!cpus) {
         return bad(cpu, fmt::format("affinity '{}' is no CPU mask like 00000000,0000ffff",
                                     printable(mask)));
@@ -296,7 +225,8 @@ Result<void> Reader::add_gpu(pugi::xml_node pci, const Place& place) {
 Nic Reader::nic_on(pugi::xml_node pci) const {
     Nic nic;
     nic.kind = kind_of(pci);
-    nic.pcie_gbyte_per_s = link_gbyte_per_s(pci);
+    nic.pcie_gbyte_per_s =
+        pcie_gbyte_per_s(attribute(pci, "link_speed"), attribute(pci, "link_width"));
     nic.numa = numa_;
     const auto kind = hex_attribute(pci, "class").value_or(0) >> 8U;
     nic.link_layer = kind == class_infiniband ? LinkLayer::infiniband
@@ -425,34 +355,34 @@ Result<void> Reader::finish() {
 }  // namespace
 
 Result<Node> parse_nccl_xml(std::string_view xml, std::string source) {
-    const Text text{xml, source};
+    const TextPlaces places{xml, source};
     if (xml.size() > most_bytes) {
-        return fail(Errc::bad_input, fmt::format("larger than {} MiB", most_bytes >> 20U),
-                    text.whole());
+        return fail(Errc::bad_input,
+                    fmt::format("\"{}\" is larger than {} MiB", source, most_bytes >> 20U));
     }
     pugi::xml_document document;
     const auto parsed =
         document.load_buffer(xml.data(), xml.size(), pugi::parse_default, pugi::encoding_utf8);
     if (!parsed) {
         return fail(Errc::bad_input, fmt::format("no XML: {}", parsed.description()),
-                    text.at(parsed.offset));
+                    places.at(parsed.offset));
     }
     const auto root = document.document_element();
     if (std::string_view{root.name()} == "graphs") {
         return fail(Errc::unsupported,
                     "a graph of NCCL (for NCCL_GRAPH_FILE), which tells no distances; a topology "
                     "is what NCCL writes with NCCL_TOPO_DUMP_FILE",
-                    text.at(root));
+                    places.at(root.offset_debug()));
     }
     if (std::string_view{root.name()} != "system" || !root.child("cpu")) {
         return fail(Errc::bad_input,
                     fmt::format("'{}' is no topology of NCCL: a system with a cpu is expected",
                                 printable(root.name())),
-                    text.at(root));
+                    places.at(root.offset_debug()));
     }
     Node node;
     node.source = std::move(source);
-    Reader reader{node, text};
+    Reader reader{node, places};
     if (auto done = reader.read(root); !done) {
         return propagate(done);
     }

@@ -111,16 +111,19 @@ bool is_of_class(const Node& node, const Positions& nics, double rate, const Nic
     });
 }
 
-/// The highest port rate among NICs, and that of all of this class together; in Gbit/s.
+/// The highest port rate among NICs in Gbit/s, and what those of this class have together.
 struct Rates {
     double each = 0;
-    double sum = 0;
+    double sum = 0;        ///< of all, ports that are down included
+    double sum_known = 0;  ///< of those that show it
 };
 
 Rates rates_of(const Node& node, const Positions& nics) {
-    Rates rates{highest(node, nics, &Nic::gbit_per_s), 0};
+    Rates rates;
+    rates.each = highest(node, nics, &Nic::gbit_per_s);
     for (const auto nic : nics) {
         rates.sum += is_of_class(node, nics, rates.each, node.nics[nic]) ? rates.each : 0;
+        rates.sum_known += node.nics[nic].gbit_per_s == rates.each ? rates.each : 0;
     }
     return rates;
 }
@@ -141,7 +144,7 @@ Path near_limit(const Node& node, const Positions& candidates) {
     const auto near = rates_of(node, within(limit));
     for (const auto wider : {Path::phb, Path::node}) {
         const auto far = rates_of(node, within(wider));
-        if (wider > limit && near.each > 0 && far.each > near.each && far.sum > near.sum) {
+        if (wider > limit && near.each > 0 && far.each > near.each && far.sum_known > near.sum) {
             return wider;
         }
     }

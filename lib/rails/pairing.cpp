@@ -25,8 +25,12 @@ double bandwidth(const node::Nic& nic) {
     return std::min(rate.value_or(0), link.value_or(rate.value_or(0)));
 }
 
+/// Sharers have the same NICs by the same path: a GPU beside them does not share with one that
+/// comes from afar, as in NCCL.
 std::size_t nics_per_gpu(const std::vector<GpuRails>& gpus, const GpuRails& gpu) {
-    const auto same = std::ranges::count(gpus, gpu.near, &GpuRails::near);
+    const auto same = std::ranges::count_if(gpus, [&](const GpuRails& other) {
+        return other.near == gpu.near && other.path == gpu.path;
+    });
     const auto sharers = std::max<std::size_t>(1, static_cast<std::size_t>(same));
     return (gpu.near.size() + sharers - 1) / sharers;
 }

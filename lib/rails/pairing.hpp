@@ -21,9 +21,9 @@ namespace railhead::rails {
 [[nodiscard]] GpuRails near_nics(const node::Node& node, std::size_t gpu,
                                  const std::vector<std::size_t>& nics);
 
-/// near_nics() of every GPU, and its share of them: ceil(near / GPUs with the same near) each, the
-/// least shared first, then in PCI order.  GPUs with a nearer NIC choose first, so that one without
-/// takes what they leave.
+/// near_nics() of every GPU, and its share of them: ceil(near / GPUs with the same near by the same
+/// path) each, the least shared first, then in PCI order.  GPUs with a nearer NIC choose first, so
+/// that one without takes what they leave.
 [[nodiscard]] std::vector<GpuRails> pair_gpus(const node::Node& node,
                                               const std::vector<std::size_t>& nics);
 

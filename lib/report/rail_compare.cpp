@@ -1,6 +1,8 @@
 #include "report/rail_compare.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string_view>
@@ -59,11 +61,11 @@ std::string_view word(std::string_view shape, std::string_view key) {
 
 /// "8 rails of 400 Gb/s InfiniBand (15b3:1021)".
 std::string summary(std::string_view shape) {
-    if (word(shape, "rails") == "0") {
-        return "no rails";
-    }
-    return fmt::format("{} rails of {} Gb/s {} ({})", word(shape, "rails"), word(shape, "rate"),
-                       word(shape, "layer"), word(shape, "device"));
+    const auto count = parse_number<std::uint64_t>(word(shape, "rails")).value_or(0);
+    return count == 0
+               ? "no rails"
+               : fmt::format("{} of {} Gb/s {} ({})", count_of(count, "rail"), word(shape, "rate"),
+                             word(shape, "layer"), word(shape, "device"));
 }
 
 /// The names of `list` that `other` has not.

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <map>
@@ -59,8 +60,7 @@ std::string_view without_padding(std::string_view line) {
     return padded ? line.substr(word) : line;
 }
 
-Result<rails::RailIdentity> from_json(const std::string& text, std::string_view label,
-                                      const Position& where) {
+Result<rails::RailIdentity> from_json(const std::string& text, std::string_view label) {
     const auto json = nlohmann::json::parse(text, nullptr, false);
     const auto word = [&](const char* key) {
         const auto found = json.find(key);
@@ -68,7 +68,7 @@ Result<rails::RailIdentity> from_json(const std::string& text, std::string_view 
                                                          : std::string{};
     };
     if (!json.is_object() || word("schema") != "railhead.rails/1" || word("fingerprint").empty()) {
-        return fail(Errc::bad_input, "no JSON of railhead rails (schema railhead.rails/1)", where);
+        return fail(Errc::bad_input, "no JSON of railhead rails (schema railhead.rails/1)");
     }
     rails::RailIdentity identity;
     identity.fingerprint = word("fingerprint");
@@ -78,10 +78,63 @@ Result<rails::RailIdentity> from_json(const std::string& text, std::string_view 
     return identity;
 }
 
-/// One JSON text of a label so far, and the line that it began at.
-struct Document {
-    std::string text;
-    unsigned line = 0;
+/// Takes the lines of one file, in which srun mixes those of several nodes.
+class Gatherer {
+ public:
+    explicit Gatherer(std::string file) : file_{std::move(file)} {}
+
+    Result<void> add(std::string_view line) {
+        ++line_;
+        auto rest = without_padding(line);
+        const std::string label{cut_label(rest)};
+        if (open_.contains(label) || trim(rest).starts_with('{')) {
+            return add_json(label, rest);
+        }
+        return trim(line).empty() ? Result<void>{} : keep(rails::parse_identity(line), line_);
+    }
+
+    Result<Identities> finish() {
+        if (!open_.empty()) {
+            return fail(Errc::bad_input, "JSON that does not end",
+                        {file_, open_.begin()->second.line, 1});
+        }
+        if (found_.empty()) {
+            return fail(Errc::bad_input, fmt::format("no node in \"{}\"", file_));
+        }
+        return std::move(found_);
+    }
+
+ private:
+    /// One JSON text so far, and the line that it began at.
+    struct Document {
+        std::string text;
+        unsigned line = 0;
+    };
+
+    Result<void> add_json(const std::string& label, std::string_view line) {
+        auto& document = open_.try_emplace(label, Document{"", line_}).first->second;
+        document.text += fmt::format("{}\n", line);
+        if (!line.starts_with('}')) {
+            return {};
+        }
+        const auto done = std::move(document);
+        open_.erase(label);
+        return keep(from_json(done.text, label), done.line);
+    }
+
+    Result<void> keep(Result<rails::RailIdentity> identity, unsigned line) {
+        if (!identity) {
+            identity.error().where = {file_, line, 1};
+            return propagate(identity);
+        }
+        found_.push_back(std::move(*identity));
+        return {};
+    }
+
+    std::string file_;
+    unsigned line_ = 0;
+    std::map<std::string, Document> open_;  ///< by label
+    Identities found_;
 };
 
 }  // namespace
@@ -97,47 +150,13 @@ Result<Identities> parse_identities(const std::string& text, const std::string& 
         first != std::string::npos && text[first] == '<') {
         return from_xml(text, file);
     }
-    Identities identities;
-    std::map<std::string, Document, std::less<>> open;  // by label: srun mixes the lines of tasks
-    unsigned number = 0;
+    Gatherer gatherer{file};
     for (const auto line : split(text, '\n')) {
-        ++number;
-        const Position where{file, number, 1};
-        auto rest = without_padding(line);
-        const std::string label{cut_label(rest)};
-        auto document = open.find(label);
-        if (document != open.end() || trim(rest).starts_with('{')) {
-            if (document == open.end()) {
-                document = open.emplace(label, Document{"", number}).first;
-            }
-            document->second.text += fmt::format("{}\n", rest);
-            if (!rest.starts_with('}')) {
-                continue;
-            }
-            auto identity =
-                from_json(document->second.text, label, {file, document->second.line, 1});
-            if (!identity) {
-                return propagate(identity);
-            }
-            identities.push_back(std::move(*identity));
-            open.erase(document);
-        } else if (!trim(line).empty()) {
-            auto identity = rails::parse_identity(line);
-            if (!identity) {
-                identity.error().where = where;
-                return propagate(identity);
-            }
-            identities.push_back(std::move(*identity));
+        if (auto added = gatherer.add(line); !added) {
+            return propagate(added);
         }
     }
-    if (!open.empty()) {
-        return fail(Errc::bad_input, "JSON that does not end",
-                    {file, open.begin()->second.line, 1});
-    }
-    if (identities.empty()) {
-        return fail(Errc::bad_input, fmt::format("no node in \"{}\"", file));
-    }
-    return identities;
+    return gatherer.finish();
 }
 
 void compare_rail_files(const std::vector<std::string>& files, std::istream& in, Console& console) {

@@ -1,6 +1,7 @@
 #include "rails/candidates.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>

@@ -8,6 +8,7 @@
 // only the lists differ.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -76,16 +76,21 @@ void run(const Options& options, Console& console) {
 void add_rails(CLI::App& app, Console& console) {
     auto options = std::make_shared<Options>();
     auto* command = app.add_subcommand("rails", "The NICs and CPUs of each GPU of a node");
-    command->add_option("--hwloc-xml", options->hwloc_xml,
-                        "A recorded node: XML of lstopo (default: this machine)");
-    command->add_flag("--json", options->json, "Write JSON, schema railhead.rails/1");
+    auto* recorded =
+        command->add_option("--hwloc-xml", options->hwloc_xml,
+                            "A recorded node: XML of lstopo (default: this machine)");
+    auto* json =
+        command->add_flag("--json", options->json, "Write JSON, schema railhead.rails/1");
     auto* fingerprint = command->add_flag("--fingerprint", options->fingerprint,
                                           "Write one line that is the same on nodes of one type");
+    fingerprint->excludes(json);
     command
         ->add_option("--compare", options->compare,
                      "Compare nodes: what --fingerprint or --json wrote on them, or XML; - reads "
                      "standard input")
-        ->excludes(fingerprint);
+        ->excludes(fingerprint)
+        ->excludes(json)
+        ->excludes(recorded);
     command->callback([options, &console] { run(*options, console); });
 }
 

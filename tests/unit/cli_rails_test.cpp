@@ -170,3 +170,13 @@ TEST_CASE("what is no node is refused with its line", "[cli][rails][compare][err
     CHECK_THAT(ran.err, ContainsSubstring(said));
     CHECK(run({"rails", "--compare", folder.path("absent")}).status == 2);
 }
+
+TEST_CASE("comparing nodes leaves no room for other answers", "[cli][rails][compare][errors]") {
+    const auto file = railhead::test::node_file("dgx-h100.xml");
+    for (const std::string option : {"--json", "--fingerprint"}) {
+        CAPTURE(option);
+        CHECK(run({"rails", option, "--compare", file}).status == 2);
+    }
+    CHECK(run({"rails", "--hwloc-xml", file, "--compare", file}).status == 2);
+    CHECK(run({"rails", "--json", "--fingerprint", "--hwloc-xml", file}).status == 2);
+}

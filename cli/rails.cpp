@@ -76,11 +76,9 @@ void run(const Options& options, Console& console) {
 void add_rails(CLI::App& app, Console& console) {
     auto options = std::make_shared<Options>();
     auto* command = app.add_subcommand("rails", "The NICs and CPUs of each GPU of a node");
-    auto* recorded =
-        command->add_option("--hwloc-xml", options->hwloc_xml,
-                            "A recorded node: XML of lstopo (default: this machine)");
-    auto* json =
-        command->add_flag("--json", options->json, "Write JSON, schema railhead.rails/1");
+    auto* recorded = command->add_option("--hwloc-xml", options->hwloc_xml,
+                                         "A recorded node: XML of lstopo (default: this machine)");
+    auto* json = command->add_flag("--json", options->json, "Write JSON, schema railhead.rails/1");
     auto* fingerprint = command->add_flag("--fingerprint", options->fingerprint,
                                           "Write one line that is the same on nodes of one type");
     fingerprint->excludes(json);

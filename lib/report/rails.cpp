@@ -263,8 +263,8 @@ json environment_json(const rails::EnvironmentPlan& environment) {
 }  // namespace
 
 std::string rails_text(const NodeReport& report) {
-    return summary(report) + gpu_table(report) + remarks_text(report) +
-           left_out_table(report) + environment_table(report);
+    return summary(report) + gpu_table(report) + remarks_text(report) + left_out_table(report) +
+           environment_table(report);
 }
 
 std::string rails_json(const NodeReport& report) {

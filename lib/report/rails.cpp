@@ -10,6 +10,7 @@
 
 #include "affinity/binding.hpp"
 #include "base/text.hpp"
+#include "rails/fingerprint.hpp"
 #include "rails/warnings.hpp"
 #include "report/table.hpp"
 
@@ -292,6 +293,7 @@ std::string rails_text(const NodeReport& report) {
 }
 
 std::string rails_json(const NodeReport& report) {
+    const auto identity = rails::identify_rails(report.node, report.plan, report.name);
     const json document{{"schema", "railhead.rails/1"},
                         {"source", report.node.source},
                         {"cores", report.node.cores.size()},
@@ -304,6 +306,9 @@ std::string rails_json(const NodeReport& report) {
                                            ? json(nullptr)
                                            : json(report.node.incomplete)},
                         {"warnings", warnings_of(report)},
+                        {"fingerprint", identity.fingerprint},
+                        {"shape", identity.shape},
+                        {"node", identity.node},
                         {"environment", environment_json(report.environment)}};
     constexpr int indent = 2;
     return document.dump(indent, ' ', false, json::error_handler_t::replace) + "\n";

@@ -34,6 +34,7 @@ struct Console {
 };
 
 void add_check(CLI::App& app, Console& console);
+void add_ckpt(CLI::App& app, Console& console);
 void add_explain(CLI::App& app, Console& console);
 void add_node(CLI::App& app, Console& console);
 void add_order(CLI::App& app, Console& console);

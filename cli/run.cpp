@@ -49,6 +49,7 @@ int run(const std::vector<std::string>& arguments, Console& console) {
     add_policy(app, console);
     add_order(app, console);
     add_verify_placement(app, console);
+    add_ckpt(app, console);
     const auto names = command_names(app);
     if (!arguments.empty() && !arguments[0].starts_with('-') &&
         std::ranges::find(names, arguments[0]) == names.end()) {

@@ -59,7 +59,7 @@ std::optional<double> parse_duration_s(std::string_view text) {
     return parse(text, times);
 }
 
-std::optional<double> parse_count(std::string_view text) {
+std::optional<double> parse_amount(std::string_view text) {
     return parse(text, counts);
 }
 

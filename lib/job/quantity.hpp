@@ -16,7 +16,7 @@ namespace railhead::job {
 [[nodiscard]] std::optional<double> parse_duration_s(std::string_view text);
 
 /// "70e9", "405853069312", "7B", "350M", "1.8T": k, M, B (or G) and T are powers of 1000.
-[[nodiscard]] std::optional<double> parse_count(std::string_view text);
+[[nodiscard]] std::optional<double> parse_amount(std::string_view text);
 
 /// Bytes: "912GB", "5.29TB", "1.5e12B"; kB, MB, GB, TB, PB are powers of 1000, KiB to PiB of 1024.
 /// The unit is needed; its B too.

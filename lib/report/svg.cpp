@@ -70,6 +70,21 @@ void Svg::detour(double x1, double y1, double x2, double y2, double right, std::
     bezier({x1, y1}, {right, y1}, {right, y2}, {x2, y2}, classes, tip);
 }
 
+void Svg::line(std::span<const Point> points, std::string_view classes, std::string_view tip) {
+    auto element = fmt::format("polyline class=\"{}\" points=\"", classes);
+    for (const auto& point : points) {
+        element += fmt::format("{}{:.1f},{:.1f}", &point == points.data() ? "" : " ", point.x,
+                               point.y);
+    }
+    shape(element + "\"", tip);
+}
+
+void Svg::circle(Point middle, double radius, std::string_view classes, std::string_view tip) {
+    shape(fmt::format(R"(circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{:.1f}")", classes, middle.x,
+                      middle.y, radius),
+          tip);
+}
+
 std::string Svg::file(double width, double height, std::string_view title,
                       std::string_view style) const {
     return fmt::format(

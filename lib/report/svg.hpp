@@ -2,6 +2,7 @@
 // screens.  Numbers have one decimal, so that equal pictures are equal texts.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,10 @@ struct Box {
     [[nodiscard]] double right() const { return x + width; }
     [[nodiscard]] double bottom() const { return y + height; }
     [[nodiscard]] double middle() const { return x + width / 2; }
+};
+
+struct Point {
+    double x = 0, y = 0;
 };
 
 /// Lengths are pixels; a `tip` is shown where the pointer rests.  Texts need no escaping.
@@ -28,14 +33,16 @@ class Svg {
     void detour(double x1, double y1, double x2, double y2, double right, std::string_view classes,
                 std::string_view tip = {});
 
+    /// Straight from point to point.
+    void line(std::span<const Point> points, std::string_view classes, std::string_view tip = {});
+
+    void circle(Point middle, double radius, std::string_view classes, std::string_view tip = {});
+
     /// The whole file.  `title` is read out by screen readers.
     [[nodiscard]] std::string file(double width, double height, std::string_view title,
                                    std::string_view style) const;
 
  private:
-    struct Point {
-        double x = 0, y = 0;
-    };
     void bezier(Point from, Point by, Point past, Point to, std::string_view classes,
                 std::string_view tip);
     void shape(std::string_view element, std::string_view tip);

@@ -1,0 +1,143 @@
+#include <cmath>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "report/checkpoint.hpp"
+
+namespace railhead::report {
+
+namespace {
+
+using checkpoint::Outcome;
+using checkpoint::Recommendation;
+using json = nlohmann::ordered_json;
+
+template <class T>
+json or_null(const std::optional<T>& value) {
+    return value ? json(*value) : json(nullptr);
+}
+
+json outcome_json(const Outcome& outcome) {
+    return {{"interval_s", outcome.interval_s},
+            {"steps", or_null(outcome.steps)},
+            {"ettr", outcome.shares.useful},
+            {"ettr_v1", outcome.ettr_v1},
+            {"ettr_v2", outcome.ettr_v2},
+            {"lost",
+             {{"share", outcome.shares.waste()},
+              {"checkpoints", outcome.shares.checkpoints},
+              {"failures", outcome.shares.failures},
+              {"s", outcome.lost_s}}}};
+}
+
+json failures_json(const Recommendation& about) {
+    const auto& failures = about.failures;
+    const auto& estimate = failures.estimate;
+    return {{"mtbf_s", failures.mtbf_s},
+            {"mtbf_low_s", estimate ? json(estimate->low_s) : json(nullptr)},
+            {"mtbf_high_s", estimate ? or_null(estimate->high_s) : json(nullptr)},
+            {"from", failures.from},
+            {"nodes", or_null(failures.nodes)},
+            {"per_1000_node_days", or_null(failures.per_1000_node_days)},
+            {"expected", failures.expected},
+            {"none_chance", failures.none_chance}};
+}
+
+json checkpoint_part(const checkpoint::Checkpoint& what) {
+    return {{"cost_s", what.cost_s},
+            {"background_s", what.background_s},
+            {"bytes", or_null(what.bytes)},
+            {"bandwidth", or_null(what.bandwidth)},
+            {"needed_bandwidth", or_null(what.needed_bandwidth)},
+            {"average_bandwidth", or_null(what.average_bandwidth)}};
+}
+
+json levels_json(const Recommendation& about) {
+    if (!about.levels) {
+        return nullptr;
+    }
+    const auto& pattern = about.levels->pattern;
+    return {{"interval_s", pattern.interval_s},
+            {"memory_per_storage", pattern.memory_per_storage},
+            {"ettr", about.levels->ettr},
+            {"lost_s", about.levels->lost_s}};
+}
+
+std::string_view unit_name(checkpoint::Unit unit) {
+    switch (unit) {
+        case checkpoint::Unit::seconds:
+            return "s";
+        case checkpoint::Unit::per_1000_node_days:
+            return "per_1000_node_days";
+        case checkpoint::Unit::gpus_per_node:
+            return "gpus_per_node";
+        case checkpoint::Unit::bytes_per_param:
+            return "bytes_per_param";
+    }
+    return "";
+}
+
+json assumptions_json(const Recommendation& about) {
+    auto list = json::array();
+    for (const auto& assumption : about.assumptions) {
+        list.push_back({{"what", assumption.what},
+                        {"value", assumption.value},
+                        {"unit", unit_name(assumption.unit)},
+                        {"source", assumption.source},
+                        {"guess", assumption.is_guess}});
+    }
+    return list;
+}
+
+json simulation_json(const checkpoint::Trials* trials) {
+    if (trials == nullptr) {
+        return nullptr;
+    }
+    auto list = json::array();
+    for (const auto& trial : trials->trials()) {
+        const auto mean = trial.stretch.mean();
+        list.push_back({{"interval_s", trial.experiment.interval_s},
+                        {"checkpoints", trial.experiment.checkpoints},
+                        {"ettr_formula", 1 / trial.formula},
+                        {"ettr", 1 / mean},
+                        {"ettr_error", trial.stretch.standard_error() / mean / mean}});
+    }
+    const auto& first = trials->trials().front().experiment;
+    const auto* better = trials->better_than_chosen();
+    return {{"runs", trials->done()},
+            {"seed", first.seed},
+            {"shape", first.shape},
+            {"better_s", better == nullptr ? json(nullptr) : json(better->experiment.interval_s)},
+            {"intervals", list}};
+}
+
+}  // namespace
+
+std::string checkpoint_json(const Recommendation& recommendation,
+                            const checkpoint::Trials* trials) {
+    const auto& about = recommendation;
+    const json document{
+        {"schema", "railhead.ckpt/1"},
+        {"chosen", outcome_json(about.chosen)},
+        {"chosen_by", about.reason == checkpoint::Reason::optimum ? "optimum" : "background"},
+        {"own", about.own ? outcome_json(*about.own) : json(nullptr)},
+        {"levels", levels_json(about)},
+        {"formulas",
+         {{"young_s", about.young_s},
+          {"daly_first_order_s", about.daly_first_order_s},
+          {"daly_s", about.daly_s},
+          {"optimum_s", about.optimum_s}}},
+        {"failures", failures_json(about)},
+        {"checkpoint", checkpoint_part(about.checkpoint)},
+        {"restart_s", about.timing.restart_s()},
+        {"span_s", about.span_s},
+        {"has_time_limit", about.has_time_limit},
+        {"assumptions", assumptions_json(about)},
+        {"notes", about.notes},
+        {"simulation", simulation_json(trials)}};
+    constexpr int indent = 2;
+    return document.dump(indent, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace railhead::report

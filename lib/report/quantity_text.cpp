@@ -1,0 +1,76 @@
+#include "report/quantity_text.hpp"
+
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace railhead::report {
+
+namespace {
+
+/// At most `decimals` of them, without zeros at the end.
+std::string plain(double value, int decimals) {
+    auto text = fmt::format("{:.{}f}", value, decimals);
+    if (text.find('.') != std::string::npos) {
+        text.erase(text.find_last_not_of('0') + 1);
+        text.erase(text.find_last_not_of('.') + 1);
+    }
+    return text;
+}
+
+/// Three digits, but no fewer than the whole number has.
+std::string three_digits(double value) {
+    constexpr double ten = 10;
+    constexpr double hundred = 100;
+    return plain(value, value < ten ? 2 : value < hundred ? 1 : 0);
+}
+
+}  // namespace
+
+std::string time_text(double seconds) {
+    constexpr double minute = 60;
+    constexpr double hour = 3600;
+    constexpr double day = 86400;
+    constexpr double year = 365.25 * day;
+    if (!std::isfinite(seconds)) {
+        return "never";
+    }
+    if (seconds < 1) {
+        return fmt::format("{:.2g} s", seconds);
+    }
+    if (seconds < 2 * minute) {
+        return plain(seconds, 1) + " s";
+    }
+    if (seconds < 3 * hour) {
+        return plain(seconds / minute, 1) + " min";
+    }
+    if (seconds < 3 * day) {
+        return plain(seconds / hour, 1) + " h";
+    }
+    return seconds < 2 * year ? plain(seconds / day, 1) + " d"
+                              : plain(seconds / year, 1) + " years";
+}
+
+std::string bytes_text(double bytes) {
+    constexpr std::array<std::string_view, 6> units{"B", "kB", "MB", "GB", "TB", "PB"};
+    constexpr double step = 1000;
+    std::size_t unit = 0;
+    while (bytes >= step && unit + 1 < units.size()) {
+        bytes /= step;
+        ++unit;
+    }
+    return fmt::format("{} {}", three_digits(bytes), units[unit]);
+}
+
+std::string bandwidth_text(double bytes_per_s) {
+    return bytes_text(bytes_per_s) + "/s";
+}
+
+std::string share_text(double share) {
+    constexpr double percent = 100;
+    return three_digits(share * percent) + " %";
+}
+
+}  // namespace railhead::report

@@ -117,8 +117,8 @@ Result<checkpoint::Question> read_question(const Options& options) {
     reader.read("--memory-restart", options.memory_restart, duration, question.memory_restart_s);
     reader.read("--bytes", options.bytes, size, question.bytes);
     reader.read("--params", options.params, count, question.params);
-    reader.read("--bandwidth", options.bandwidth, bandwidth, question.bandwidth);
-    reader.read("--node-bandwidth", options.node_bandwidth, bandwidth, question.node_bandwidth);
+    reader.read("--bandwidth", options.bandwidth, bandwidth, question.bytes_per_s);
+    reader.read("--node-bandwidth", options.node_bandwidth, bandwidth, question.node_bytes_per_s);
     reader.read_or_name<checkpoint::FailureRate>(
         "--rate", options.rate, question.per_1000_node_days, question.published_rate,
         checkpoint::published_rates(), [](const auto& rate) { return rate.per_1000_node_days; });
@@ -178,25 +178,33 @@ void run(const Options& options, Console& console) {
                                  : report::checkpoint_text(*recommendation, shown));
 }
 
+/// CLI11 would read -4 as a very large number.
+const CLI::Range some{std::uint64_t{1}, std::uint64_t{100'000'000}};
+const CLI::Range some_or_none{std::uint64_t{0}, std::uint64_t{10'000'000}};
+
 void add_failures(CLI::App& command, Options& options) {
     auto& question = options.question;
     const std::string group = "How often the job fails";
     command.add_option("--mtbf", options.mtbf, "Mean time between failures of the job: 24h")
         ->group(group);
-    command.add_option("--nodes", question.nodes, "Nodes of the job")->group(group);
-    command.add_option("--gpus", question.gpus, "GPUs of the job")->group(group);
-    command.add_option("--gpus-per-node", question.gpus_per_node, "Default: 8")->group(group);
+    command.add_option("--nodes", question.nodes, "Nodes of the job")->check(some)->group(group);
+    command.add_option("--gpus", question.gpus, "GPUs of the job")->check(some)->group(group);
+    command.add_option("--gpus-per-node", question.gpus_per_node, "Default: 8")
+        ->check(some)
+        ->group(group);
     command
         .add_option("--rate", options.rate,
                     "Failures per 1000 node-days, or a published rate: rsc-1, llama-3, ...")
         ->group(group);
     command.add_option("--failures", question.failures, "Failures counted in --observed")
+        ->check(some_or_none)
         ->group(group);
     command.add_option("--observed", options.observed, "The time they were counted in: 54d")
         ->group(group);
     command
         .add_option("--observed-nodes", question.observed_nodes,
                     "The nodes they were counted on (default: those of the job)")
+        ->check(some)
         ->group(group);
     command
         .add_option("--restart", options.restart, "From a failure to the next step (default: 5m)")
@@ -222,6 +230,7 @@ void add_checkpoint(CLI::App& command, Options& options) {
     command
         .add_option("--writers", question.writers,
                     "Jobs that share the bandwidth, this one among them (default: 1)")
+        ->check(some)
         ->group(group);
     command.add_option("--memory-cost", options.memory_cost, "The cost of a copy in memory: 2s")
         ->group(group);
@@ -242,10 +251,13 @@ void add_simulation(CLI::App& command, Options& options) {
                                    "Simulate runs that fail by chance, to check the interval")
                          ->group(group);
     command.add_option("--runs", options.trials.runs, "Default: 2000")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{100'000'000}))
+        ->check(some)
         ->needs(simulate)
         ->group(group);
-    command.add_option("--seed", options.trials.seed, "Default: 1")->needs(simulate)->group(group);
+    command.add_option("--seed", options.trials.seed, "Default: 1")
+        ->check(CLI::NonNegativeNumber)
+        ->needs(simulate)
+        ->group(group);
     command
         .add_option("--weibull", options.trials.shape,
                     "Shape of the gaps between failures: below 1 they come in bursts (default: 1)")

@@ -43,27 +43,27 @@ const Recipe& usual_recipe() {
 }
 
 Result<double> write_bandwidth(const Store& store) {
-    if (!is_positive(store.bandwidth)) {
+    if (!is_positive(store.bytes_per_s)) {
         return fail(Errc::bad_input, fmt::format("a write bandwidth of {:g} bytes a second: it has "
                                                  "to be more than 0",
-                                                 store.bandwidth));
+                                                 store.bytes_per_s));
     }
-    if (store.node_bandwidth != 0 && !is_positive(store.node_bandwidth)) {
+    if (store.node_bytes_per_s != 0 && !is_positive(store.node_bytes_per_s)) {
         return fail(Errc::bad_input, fmt::format("a write bandwidth of {:g} bytes a second and "
                                                  "node: it has to be more than 0",
-                                                 store.node_bandwidth));
+                                                 store.node_bytes_per_s));
     }
-    if (store.node_bandwidth != 0 && store.nodes == 0) {
+    if (store.node_bytes_per_s != 0 && store.nodes == 0) {
         return fail(Errc::bad_input,
                     "a bandwidth of each node counts only where the number of nodes is known");
     }
     if (store.writers == 0) {
         return fail(Errc::bad_input, "0 jobs write at the same time: this one is one");
     }
-    const auto share = store.bandwidth / static_cast<double>(store.writers);
-    return store.node_bandwidth == 0
+    const auto share = store.bytes_per_s / static_cast<double>(store.writers);
+    return store.node_bytes_per_s == 0
                ? share
-               : std::min(share, store.node_bandwidth * static_cast<double>(store.nodes));
+               : std::min(share, store.node_bytes_per_s * static_cast<double>(store.nodes));
 }
 
 Result<double> write_time_s(double bytes, const Store& store) {

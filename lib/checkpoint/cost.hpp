@@ -30,18 +30,18 @@ struct Recipe {
 /// 16-bit weights with fp32 master weights and Adam: how most large models are trained.
 [[nodiscard]] const Recipe& usual_recipe();
 
-/// Who writes where.  Bandwidths are bytes a second.
+/// Who writes where.
 struct Store {
-    double bandwidth = 0;       ///< of the shared storage as a whole
-    double node_bandwidth = 0;  ///< the most that one node can write; 0: no limit
-    std::uint64_t nodes = 0;    ///< that write; counts with node_bandwidth only
-    std::uint64_t writers = 1;  ///< jobs that write at the same time and share `bandwidth` evenly
+    double bytes_per_s = 0;       ///< of the shared storage as a whole
+    double node_bytes_per_s = 0;  ///< the most that one node can write; 0: no limit
+    std::uint64_t nodes = 0;      ///< that write; counts with node_bytes_per_s only
+    std::uint64_t writers = 1;    ///< jobs that write at the same time and share it evenly
 };
 
-/// What is left for this job: the least of bandwidth / writers and nodes × node_bandwidth.
+/// What is left for this job: the least of bytes_per_s / writers and nodes × node_bytes_per_s.
 ///
-/// Fails with `bad_input` unless bandwidth is positive, node_bandwidth is not negative and, where
-/// it is set, there are nodes; and unless there is a writer.
+/// Fails with `bad_input` unless bytes_per_s is positive, node_bytes_per_s is not negative and,
+/// where it is set, there are nodes; and unless there is a writer.
 [[nodiscard]] Result<double> write_bandwidth(const Store& store);
 
 /// Seconds for `bytes` at that bandwidth; fails as write_bandwidth(), and unless bytes are

@@ -17,60 +17,9 @@ constexpr double day_s = 86400;
 constexpr double usual_restart_s = 300;
 constexpr std::uint64_t usual_gpus_per_node = 8;
 
-bool is_positive(const std::optional<double>& value) {
-    return !value || (*value > 0 && std::isfinite(*value));
-}
-
-/// Numbers of which 0 or less mean nothing, whatever else is asked.
-Result<void> check_numbers(const Question& question) {
-    const std::pair<std::string_view, std::optional<double>> numbers[] = {
-        {"bytes of a checkpoint", question.bytes},         {"parameters", question.params},
-        {"bytes per parameter", question.bytes_per_param}, {"a time limit", question.time_limit_s},
-        {"the time of a step", question.step_s},           {"an interval", question.own_interval_s},
-    };
-    for (const auto& [what, value] : numbers) {
-        if (!is_positive(value)) {
-            return fail(Errc::bad_input, fmt::format("{}: {:g} is not more than 0", what, *value));
-        }
-    }
-    for (const auto& count : {question.nodes, question.gpus, question.gpus_per_node,
-                              question.observed_nodes, question.writers}) {
-        if (count == std::uint64_t{0}) {
-            return fail(Errc::bad_input, "nodes, GPUs and writers: 0 is none");
-        }
-    }
-    return {};
-}
-
-/// Of several ways to say one thing at most one may be used.
-Result<void> check_ways(const Question& question) {
-    const int failures = (question.mtbf_s ? 1 : 0) + (question.failures ? 1 : 0) +
-                         (question.per_1000_node_days ? 1 : 0);
-    if (failures > 1) {
-        return fail(Errc::bad_input,
-                    "an MTBF, a rate and counted failures say the same: give one of them");
-    }
-    if (question.failures.has_value() != question.observed_s.has_value()) {
-        return fail(Errc::bad_input,
-                    "counted failures and the time they were observed in belong together");
-    }
-    if (question.bytes && question.params) {
-        return fail(Errc::bad_input,
-                    "the bytes of a checkpoint and the parameters of the model say the same: give "
-                    "one of them");
-    }
-    if (question.memory_cost_s.has_value() != question.process_share.has_value()) {
-        return fail(
-            Errc::bad_input,
-            "the cost of a copy in memory and the share of failures that it survives belong "
-            "together");
-    }
-    return {};
-}
-
 class Reckoning {
  public:
-    explicit Reckoning(const Question& question) : question_{question} {}
+    explicit Reckoning(const Question& question) : question_{question}, nodes_{count_nodes()} {}
 
     Result<Failures> failures();
     Result<Checkpoint> checkpoint();
@@ -80,7 +29,7 @@ class Reckoning {
 
  private:
     std::optional<std::uint64_t> count_nodes();
-    Result<Failures> from_count(std::optional<std::uint64_t> nodes) const;
+    [[nodiscard]] Result<Failures> from_count() const;
     Result<Failures> from_rate(std::uint64_t nodes);
     std::optional<double> count_bytes();
 
@@ -91,6 +40,7 @@ class Reckoning {
 
     const Question& question_;
     std::vector<Assumption> assumptions_;
+    std::optional<std::uint64_t> nodes_;  // last: counting them may assume something
 };
 
 std::optional<std::uint64_t> Reckoning::count_nodes() {
@@ -106,12 +56,11 @@ std::optional<std::uint64_t> Reckoning::count_nodes() {
 }
 
 Result<Failures> Reckoning::failures() {
-    const auto nodes = count_nodes();
     if (question_.failures) {
-        return from_count(nodes);
+        return from_count();
     }
-    if (!question_.mtbf_s && nodes) {
-        return from_rate(*nodes);
+    if (!question_.mtbf_s && nodes_) {
+        return from_rate(*nodes_);
     }
     if (!question_.mtbf_s) {
         return fail(Errc::bad_input,
@@ -120,29 +69,29 @@ Result<Failures> Reckoning::failures() {
     }
     Failures out;
     out.mtbf_s = *question_.mtbf_s;
-    out.nodes = nodes;
+    out.nodes = nodes_;
     out.from = "given";
     return out;
 }
 
-Result<Failures> Reckoning::from_count(std::optional<std::uint64_t> nodes) const {
+Result<Failures> Reckoning::from_count() const {
     auto estimate = estimate_mtbf(*question_.failures, *question_.observed_s);
     if (!estimate) {
         return propagate(estimate);
     }
     Failures out;
-    out.nodes = nodes;
+    out.nodes = nodes_;
     out.from = fmt::format("{} in {}", count_of(*question_.failures, "failure"),
                            duration_text(static_cast<std::uint64_t>(*question_.observed_s)));
     if (question_.observed_nodes) {
-        if (!nodes) {
+        if (!nodes_) {
             return fail(
                 Errc::bad_input,
                 "failures observed on other nodes tell nothing unless the job's own nodes or "
                 "GPUs are given");
         }
         const auto factor =
-            static_cast<double>(*question_.observed_nodes) / static_cast<double>(*nodes);
+            static_cast<double>(*question_.observed_nodes) / static_cast<double>(*nodes_);
         estimate->mtbf_s *= factor;
         estimate->low_s *= factor;
         if (estimate->high_s) {
@@ -202,15 +151,14 @@ Result<Checkpoint> Reckoning::checkpoint() {
     Checkpoint out;
     out.bytes = count_bytes();
     std::optional<double> write_s;
-    if (question_.bandwidth) {
-        const auto nodes = question_.node_bandwidth ? count_nodes() : std::nullopt;
-        const Store store{*question_.bandwidth, question_.node_bandwidth.value_or(0),
-                          nodes.value_or(0), question_.writers.value_or(1)};
+    if (question_.bytes_per_s) {
+        const Store store{*question_.bytes_per_s, question_.node_bytes_per_s.value_or(0),
+                          nodes_.value_or(0), question_.writers.value_or(1)};
         auto bandwidth = write_bandwidth(store);
         if (!bandwidth) {
             return propagate(bandwidth);
         }
-        out.bandwidth = *bandwidth;
+        out.bytes_per_s = *bandwidth;
         if (out.bytes) {
             write_s = *out.bytes / *bandwidth;
         }
@@ -226,7 +174,7 @@ Result<Checkpoint> Reckoning::checkpoint() {
     out.cost_s = divided.cost_s;
     out.background_s = divided.background_s;
     if (out.bytes) {
-        out.needed_bandwidth = *out.bytes / (out.cost_s + out.background_s);
+        out.needed_bytes_per_s = *out.bytes / (out.cost_s + out.background_s);
     }
     return out;
 }
@@ -320,8 +268,9 @@ void add_notes(const Question& question, Recommendation& out) {
             "more than half of the time is lost even so: a quicker checkpoint, a "
             "quicker restart or fewer failures are needed");
     }
-    if (out.own && out.own->shares.useful <= 0) {
-        out.notes.push_back("with your interval the job never ends");
+    constexpr double hardly_any = 1e-6;
+    if (out.own && out.own->shares.useful < hardly_any) {
+        out.notes.push_back("with your interval the job would never end");
     }
 }
 
@@ -360,10 +309,8 @@ Outcome outcome_of(const Timing& timing, double interval_s, double span_s) {
 }
 
 Result<Recommendation> recommend(const Question& question) {
-    for (auto* check : {check_numbers, check_ways}) {
-        if (auto checked = check(question); !checked) {
-            return propagate(checked);
-        }
+    if (auto checked = check_question(question); !checked) {
+        return propagate(checked);
     }
     auto out = put_together(question);
     if (!out) {
@@ -380,7 +327,7 @@ Result<Recommendation> recommend(const Question& question) {
     choose(question, *out);
     count_steps(question.step_s, out->chosen);
     if (out->checkpoint.bytes) {
-        out->checkpoint.average_bandwidth =
+        out->checkpoint.average_bytes_per_s =
             *out->checkpoint.bytes / (out->chosen.interval_s + out->timing.cost_s());
     }
     price_own(question, *out);

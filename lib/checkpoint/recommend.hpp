@@ -12,43 +12,12 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "checkpoint/cost.hpp"
 #include "checkpoint/interval.hpp"
 #include "checkpoint/levels.hpp"
 #include "checkpoint/mtbf.hpp"
+#include "checkpoint/question.hpp"
 
 namespace railhead::checkpoint {
-
-/// What may be known; times are seconds, bandwidths bytes a second.
-struct Question {
-    // How often the gang fails: one of mtbf_s, failures with observed_s, or nodes (or gpus), with a
-    // rate or without.
-    std::optional<double> mtbf_s;
-    std::optional<std::uint64_t> nodes, gpus, gpus_per_node;
-    std::optional<double> per_1000_node_days;
-    const FailureRate* published_rate = nullptr;  ///< where the rate is one that has a name
-    std::optional<std::uint64_t> failures;
-    std::optional<double> observed_s;
-    std::optional<std::uint64_t> observed_nodes;  ///< where it was not on as many as the job has
-
-    // What a checkpoint costs: the stall, or the size and the bandwidth; with all, what the stall
-    // leaves of the write goes on in the background.
-    std::optional<double> cost_s;
-    std::optional<double> bytes, params, bytes_per_param;
-    const Recipe* recipe = nullptr;  ///< where bytes_per_param is one that has a name
-    std::optional<double> bandwidth, node_bandwidth;
-    std::optional<std::uint64_t> writers;
-
-    std::optional<double> restart_s;
-    std::optional<double> time_limit_s;
-    std::optional<double> step_s;
-    std::optional<double> own_interval_s;
-
-    // Copies in memory beside those on storage.
-    std::optional<double> memory_cost_s;
-    std::optional<double> memory_restart_s;
-    std::optional<double> process_share;  ///< of the failures, that a copy in memory survives
-};
 
 enum class Unit : std::uint8_t { seconds, per_1000_node_days, gpus_per_node, bytes_per_param };
 
@@ -75,9 +44,9 @@ struct Checkpoint {
     double cost_s = 0;
     double background_s = 0;
     std::optional<double> bytes;
-    std::optional<double> bandwidth;          ///< what is left of it for this job
-    std::optional<double> needed_bandwidth;   ///< to write within cost and background
-    std::optional<double> average_bandwidth;  ///< to write within an interval
+    std::optional<double> bytes_per_s;          ///< of the storage, left for this job
+    std::optional<double> needed_bytes_per_s;   ///< to write within cost and background
+    std::optional<double> average_bytes_per_s;  ///< to write within an interval
 };
 
 enum class Reason : std::uint8_t {

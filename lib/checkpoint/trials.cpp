@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include <fmt/format.h>
 
@@ -37,8 +38,9 @@ Result<Trials> Trials::make(const Timing& timing, const TrialSetup& setup) {
     if (setup.runs == 0) {
         return fail(Errc::bad_input, "a simulation of no runs");
     }
+    constexpr auto sqrt2 = std::numbers::sqrt2;
     std::vector<double> intervals_s;
-    for (const auto factor : {1.0, 0.25, 0.5, 2.0, 4.0}) {
+    for (const auto factor : {1.0, 0.25, 0.5, 1 / sqrt2, sqrt2, 2.0, 4.0}) {
         intervals_s.push_back(factor * setup.chosen_s);
     }
     if (setup.own_s) {

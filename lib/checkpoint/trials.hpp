@@ -10,10 +10,12 @@
 namespace railhead::checkpoint {
 
 struct TrialSetup {
-    double chosen_s = 0;               ///< the interval in question
-    std::optional<double> own_s;       ///< another one, of the user
-    std::optional<double> duration_s;  ///< about how long a run works; default: 20 MTBF
-    double shape = 1;                  ///< as Experiment has it
+    double chosen_s = 0;  ///< the interval in question
+    /// Another one, of the user.
+    std::optional<double> own_s = std::nullopt;
+    /// About how long a run works; default: 20 MTBF.
+    std::optional<double> duration_s = std::nullopt;
+    double shape = 1;  ///< as Experiment has it
     std::uint64_t seed = 1;
     std::uint64_t runs = 2000;
 };

@@ -64,8 +64,9 @@ std::string mtbf_text(const Recommendation& about) {
 }
 
 std::string failures_text(const Recommendation& about) {
-    return fmt::format("{:.2g} expected {}, none with a chance of {}", about.failures.expected,
-                       span_text(about), share_text(about.failures.none_chance));
+    return fmt::format("{} expected {}, none with a chance of {}",
+                       count_text(about.failures.expected), span_text(about),
+                       share_text(about.failures.none_chance));
 }
 
 std::string write_text(const checkpoint::Checkpoint& what) {
@@ -79,10 +80,10 @@ std::string write_text(const checkpoint::Checkpoint& what) {
 
 std::string storage_text(const checkpoint::Checkpoint& what) {
     auto text = fmt::format("{} needed while it is written, {} on average",
-                            bandwidth_text(*what.needed_bandwidth),
-                            bandwidth_text(*what.average_bandwidth));
-    if (what.bandwidth) {
-        text += fmt::format("; {} for this job", bandwidth_text(*what.bandwidth));
+                            bandwidth_text(*what.needed_bytes_per_s),
+                            bandwidth_text(*what.average_bytes_per_s));
+    if (what.bytes_per_s) {
+        text += fmt::format("; {} for this job", bandwidth_text(*what.bytes_per_s));
     }
     return text;
 }
@@ -180,9 +181,9 @@ std::string verdict(const Trials& trials) {
     if (better == nullptr) {
         return "No other interval was better than the chosen one by three standard errors.";
     }
-    return fmt::format("{} was better than the chosen interval: {} of the work less.",
-                       time_text(better->experiment.interval_s),
-                       share_text(-better->excess.mean()));
+    return fmt::format(
+        "{} was better than the chosen interval: runs were {} of their work shorter.",
+        time_text(better->experiment.interval_s), share_text(-better->excess.mean()));
 }
 
 /// ETTR and what it is uncertain by.

@@ -29,6 +29,10 @@ std::string three_digits(double value) {
 
 }  // namespace
 
+std::string count_text(double count) {
+    return three_digits(count);
+}
+
 std::string time_text(double seconds) {
     constexpr double minute = 60;
     constexpr double hour = 3600;
@@ -43,14 +47,14 @@ std::string time_text(double seconds) {
     if (seconds < 2 * minute) {
         return plain(seconds, 1) + " s";
     }
-    if (seconds < 3 * hour) {
+    if (seconds <= 2 * hour) {
         return plain(seconds / minute, 1) + " min";
     }
     if (seconds < 3 * day) {
-        return plain(seconds / hour, 1) + " h";
+        return three_digits(seconds / hour) + " h";
     }
-    return seconds < 2 * year ? plain(seconds / day, 1) + " d"
-                              : plain(seconds / year, 1) + " years";
+    return seconds < 2 * year ? three_digits(seconds / day) + " d"
+                              : three_digits(seconds / year) + " years";
 }
 
 std::string bytes_text(double bytes) {
@@ -70,6 +74,10 @@ std::string bandwidth_text(double bytes_per_s) {
 
 std::string share_text(double share) {
     constexpr double percent = 100;
+    constexpr double least = 5e-5;  // else it would read as none
+    if (share > 0 && share < least) {
+        return "under 0.01 %";
+    }
     return three_digits(share * percent) + " %";
 }
 

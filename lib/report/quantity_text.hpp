@@ -5,8 +5,8 @@
 
 namespace railhead::report {
 
-/// "6.3 s", "116.7 min", "28.8 h", "47.7 d", "3 years": one decimal at most, in a unit that leaves
-/// two or three digits before it; "never" for what is infinite.
+/// "6.3 s", "116.7 min", "28.8 h", "47.7 d", "31.7 years": minutes up to two hours, with one
+/// decimal as checkpoint intervals are told, then three digits; "never" for what is infinite.
 [[nodiscard]] std::string time_text(double seconds);
 
 /// "912 GB", "5.29 TB": powers of 1000.
@@ -14,6 +14,9 @@ namespace railhead::report {
 
 /// "5.7 GB/s".
 [[nodiscard]] std::string bandwidth_text(double bytes_per_s);
+
+/// A count that is expected, so no whole number: "5.83", "432".
+[[nodiscard]] std::string count_text(double count);
 
 /// 0.0873 is "8.73 %".
 [[nodiscard]] std::string share_text(double share);

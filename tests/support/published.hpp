@@ -1,7 +1,8 @@
-// Published figures that the models are measured against: tables that are not part of this repository.
+// Published figures that the models are measured against: tables that are not part of this
+// repository.
 //
-// They lie beside the checkout, or where RAILHEAD_PUBLISHED says.  A test that needs them begins with
-// RAILHEAD_NEED_PUBLISHED() and is skipped, with a message, where there are none.
+// They lie beside the checkout, or where RAILHEAD_PUBLISHED says.  A test that needs them begins
+// with RAILHEAD_NEED_PUBLISHED() and is skipped, with a message, where there are none.
 #pragma once
 
 #include <map>
@@ -37,11 +38,11 @@ class PublishedRow {
 
 }  // namespace railhead::test
 
-#define RAILHEAD_NEED_PUBLISHED()                                                            \
-    do {                                                                                     \
-        if (railhead::test::published().empty()) {                                           \
-            SKIP(                                                                            \
+#define RAILHEAD_NEED_PUBLISHED()                                                               \
+    do {                                                                                        \
+        if (railhead::test::published().empty()) {                                              \
+            SKIP(                                                                               \
                 "no published tables: set RAILHEAD_PUBLISHED, or put them beside the checkout " \
-                "as shared/published");                                                      \
-        }                                                                                    \
+                "as shared/published");                                                         \
+        }                                                                                       \
     } while (false)

@@ -39,10 +39,10 @@ TEST_CASE("Young's, Daly's and the exact interval are those of Daly's examples",
     RAILHEAD_NEED_PUBLISHED();
     for (const auto& row : read_published("daly_examples")) {
         CAPTURE(row.text("delta_min"), row.text("M_min"));
-        const auto timing = Timing::make({row.number("M_min") * minute,
-                                          row.number("delta_min") * minute,
-                                          row.number("R_min") * minute, 0})
-                                .value();
+        const auto timing =
+            Timing::make({row.number("M_min") * minute, row.number("delta_min") * minute,
+                          row.number("R_min") * minute, 0})
+                .value();
         const auto check = [&](double actual_s, const char* column, double tolerance) {
             CAPTURE(column);
             CHECK_THAT(actual_s / minute, WithinRel(row.number(column), tolerance));
@@ -56,7 +56,7 @@ TEST_CASE("Young's, Daly's and the exact interval are those of Daly's examples",
             // Printed with two or three digits: 57 stands for 56.71.
             check(checkpoint::daly_s(timing), "tau_published_min", 5.1e-3);
         }
-        const auto wall_h = 500 * checkpoint::stretch(timing, checkpoint::optimum_s(timing));
+        const auto wall_h = 500 * checkpoint::stretch(timing, checkpoint::daly_s(timing));
         CHECK_THAT(wall_h, WithinRel(row.number("wallclock_h_for_500h_solve"), recomputed));
     }
 }
@@ -179,7 +179,7 @@ TEST_CASE("published checkpoints are as large as a recipe says", "[checkpoint][p
         CHECK((per_param >= without * 0.99 && per_param <= with_weights) == whole);
         if (row.has("write_bytes_per_s") && row.has("blocking_write_s")) {
             checkpoint::Store store;
-            store.bandwidth = row.number("write_bytes_per_s");
+            store.bytes_per_s = row.number("write_bytes_per_s");
             CHECK_THAT(checkpoint::write_time_s(bytes, store).value(),
                        WithinRel(row.number("blocking_write_s"), recomputed));
         }
@@ -190,13 +190,12 @@ TEST_CASE("a write at the published bandwidth takes as long as it must",
           "[checkpoint][published]") {
     RAILHEAD_NEED_PUBLISHED();
     const auto facts = read_published("checkpoint_storage_facts");
-    const auto fact = std::ranges::find_if(facts, [](const auto& row) {
-        return row.text("fact") == "Llama 3 sustained throughput";
-    });
+    const auto fact = std::ranges::find_if(
+        facts, [](const auto& row) { return row.text("fact") == "Llama 3 sustained throughput"; });
     REQUIRE(fact != facts.end());
     REQUIRE(fact->text("unit") == "TB/s");
     checkpoint::Store store;
-    store.bandwidth = fact->number("value") * 1e12;
+    store.bytes_per_s = fact->number("value") * 1e12;
     const std::map<std::string, double> seconds{{"Llama 70B", 0.456}, {"Llama 405B", 2.645}};
     std::size_t found = 0;
     for (const auto& row : read_published("checkpoint_sizes")) {
@@ -245,8 +244,8 @@ TEST_CASE("misprints of the RSC paper are not reproduced, but explained",
     RAILHEAD_NEED_PUBLISHED();
     const auto rows = read_published("published_anomalies");
     const auto treatment = [&](const std::string& where) {
-        const auto row = std::ranges::find_if(
-            rows, [&](const auto& one) { return one.text("where") == where; });
+        const auto row =
+            std::ranges::find_if(rows, [&](const auto& one) { return one.text("where") == where; });
         return row == rows.end() ? std::string{} : row->text("recomputed") + row->text("treatment");
     };
     constexpr std::uint64_t nodes = 12'500;  // 100,000 GPUs

@@ -15,10 +15,10 @@ constexpr std::string_view of_slurm = "SLURM_LOCALID";
 constexpr std::array<std::string_view, 5> variables{"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
                                                     "MPI_LOCALRANKID", "PMI_LOCAL_RANK", of_slurm};
 
-/// Whether Slurm's tasks are the ranks that the map is for.
+/// Whether Slurm's tasks are the ranks that the map is for: only where each has all GPUs to choose
+/// from.  A task that is bound, or has some of the GPUs, is not one of its own ranks.
 bool tasks_are_ranks(const Lookup& lookup) {
-    const auto binding = lookup("RAILHEAD_BINDING").value_or("");
-    return binding.starts_with("none: ") && !binding.ends_with(affinity::has_all_gpus);
+    return lookup("RAILHEAD_BINDING").value_or("").ends_with(affinity::unevenly);
 }
 
 }  // namespace

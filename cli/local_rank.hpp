@@ -22,8 +22,8 @@ using Lookup = std::function<std::optional<std::string>(std::string_view name)>;
 /// LOCAL_RANK (torchrun), OMPI_COMM_WORLD_LOCAL_RANK (Open MPI), MPI_LOCALRANKID (MPICH, Intel
 /// MPI), PMI_LOCAL_RANK (HPE), SLURM_LOCALID.
 ///
-/// The last one numbers the tasks of the step, so it tells nothing inside a task that has all GPUs
-/// of its step or is bound itself, as RAILHEAD_BINDING says, and does not count there.
+/// The last one numbers the tasks of the step, so it tells nothing of the processes in one: it counts
+/// only where several tasks have all GPUs to choose from, as RAILHEAD_BINDING says.
 /// Fails with `not_found` where none is set, `bad_input` where the first is no number.
 [[nodiscard]] Result<LocalRank> find_local_rank(const std::string& from, const Lookup& lookup);
 

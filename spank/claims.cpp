@@ -21,10 +21,12 @@ std::optional<std::uint32_t> Claims::claim(std::size_t gpu, std::uint32_t task) 
         return std::nullopt;
     }
     std::uint32_t holder = 0;
-    if (slots_[gpu].compare_exchange_strong(holder, task + 1) || holder == task + 1) {
+    if (std::atomic_ref{slots_[gpu]}.compare_exchange_strong(holder, task + 1) ||
+        holder == task + 1) {
         return std::nullopt;
     }
-    return slots_[count_].exchange(1) == 0 ? std::optional{holder - 1} : std::nullopt;
+    return std::atomic_ref{slots_[count_]}.exchange(1) == 0 ? std::optional{holder - 1}
+                                                            : std::nullopt;
 }
 
 }  // namespace railhead::spank

@@ -25,8 +25,8 @@ class Claims {
     std::optional<std::uint32_t> claim(std::size_t gpu, std::uint32_t task) const;
 
  private:
-    using Slot = std::atomic<std::uint32_t>;  ///< the holder's number and 1; 0: nobody
-    static_assert(Slot::is_always_lock_free);
+    using Slot = std::uint32_t;  ///< the holder's number and 1; 0: nobody
+    static_assert(std::atomic_ref<Slot>::is_always_lock_free);
 
     std::size_t count_;  ///< of GPUs; the slot after them says that the user has been told
     Slot* slots_ = nullptr;

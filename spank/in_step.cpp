@@ -87,6 +87,8 @@ std::string gather(Step& step, const Session& session, const node::GpuEnvironmen
         return {};
     }
     step.conf = conf_variables(step.arguments.nccl_conf, session);
+    step.memory = step.arguments.memory;
+    step.omp_cores = step.arguments.omp_cores;
     step.user_binds = user_binds(session);
     step.user_binds_memory = user_binds_memory(session);
     if (auto trouble = look(step); !trouble.empty()) {

@@ -26,10 +26,12 @@ struct Step {
     rails::RailPlan plan;
     std::vector<rails::Owner> conf;  ///< variables that files of NCCL set
     affinity::StepTasks tasks;
+    rails::MemoryPolicy memory = rails::MemoryPolicy::prefer;
+    bool omp_cores = false;          ///< OMP_NUM_THREADS is to be set
     bool user_binds = false;         ///< --cpu-bind was given
     bool user_binds_memory = false;  ///< --mem-bind was given
     std::unique_ptr<const Claims> claims;
-    std::string trouble;      ///< why the tasks cannot be served, to be told by the first one
+    std::string trouble;  ///< why the tasks cannot be served, to be told by the first one
 };
 
 }  // namespace railhead::spank

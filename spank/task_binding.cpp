@@ -64,24 +64,24 @@ affinity::StepTasks step_of(const Step& step, const VisibleGpus& visible) {
 /// The site's policy for this task's memory, and what the kernel allows.
 affinity::MemoryGrant memory_grant(const Step& step, const CpuSet& cpus) {
     const auto allowed = affinity::read_allowed_memory();
-    return {step.arguments.memory, allowed ? *allowed : affinity::MemoryNodes{}, cpus};
+    return {step.memory, allowed ? *allowed : affinity::MemoryNodes{}, cpus};
 }
 
 /// The share of each of the task's GPUs, for its own processes.
-std::string map_of(const Step& step, const TaskView& task,
-                   const std::vector<affinity::Share>& shares) {
-    const auto& step_gpus = task.step.gpus;
+std::string map_of(const Step& step, const TaskView& task, const affinity::StepShares& dealt) {
+    const auto& step_gpus = dealt.step.gpus;
+    auto grant = memory_grant(step, {});
     std::vector<affinity::MapEntry> entries;
     for (std::size_t i = 0; i < task.own.gpus.size(); ++i) {
         auto& entry = entries.emplace_back();
         entry.gpu = task.own.gpus[i];
         const auto at = std::ranges::find(step_gpus, entry.gpu) - step_gpus.begin();
-        if (static_cast<std::size_t>(at) < shares.size()) {
-            entry.cpus = shares[static_cast<std::size_t>(at)].cpus;
+        if (static_cast<std::size_t>(at) < dealt.shares.size()) {
+            entry.cpus = dealt.shares[static_cast<std::size_t>(at)].cpus;
         }
         if (!step.user_binds_memory) {
-            entry.memory =
-                affinity::place_memory(step.node, {entry.gpu}, memory_grant(step, entry.cpus));
+            grant.cpus = entry.cpus;
+            entry.memory = affinity::place_memory(step.node, {entry.gpu}, grant);
         }
         if (!task.words.empty()) {
             entry.visible = task.words[i];
@@ -108,7 +108,7 @@ affinity::Memory bind_memory(const Step& step, const affinity::TaskGpus& task, c
 }
 
 void set_omp(const Session& session, const Step& step, const Bound& bound) {
-    if (!step.arguments.omp_cores || !bound.cpus_kept.empty() || session.variable(omp)) {
+    if (!step.omp_cores || !bound.cpus_kept.empty() || session.variable(omp)) {
         return;
     }
     const auto count = fmt::format("{}", affinity::cores_within(step.node, bound.cpus).size());
@@ -154,13 +154,13 @@ Bound bind(const Session& session, const Step& step, const TaskView& task) {
     bound.cpus = *own;
     const affinity::Grant grant{step_cpus(session, *own), *own,
                                 session.number(S_STEP_CPUS_PER_TASK).value_or(1)};
-    const auto shares = affinity::share_step(step.node, task.step, grant);
+    const auto dealt = affinity::share_step(step.node, task.step, grant);
     if (task.own.gpus.size() > 1) {
-        session.set("RAILHEAD_GPU_MAP", map_of(step, task, shares));
+        session.set("RAILHEAD_GPU_MAP", map_of(step, task, dealt));
     }
     bound.cpus_kept = exemption(step, task.own);
     if (bound.cpus_kept.empty()) {
-        const auto binding = affinity::bind_task(step.node, task.step, task.own, grant, shares);
+        const auto binding = affinity::bind_task(step.node, dealt, task.own, grant);
         bound.cpus_kept = bind_cpus(session, binding, bound.cpus);
     }
     bound.memory = bind_memory(step, task.own, bound);

@@ -38,8 +38,8 @@ struct Offer {
 };
 
 /// What the task gets when every GPU of the step has a share.
-Offer from_shares(const Node& node, const StepTasks& step, const TaskGpus& task,
-                  const std::vector<Share>& shares) {
+Offer from_shares(const Node& node, const StepShares& dealt, const TaskGpus& task) {
+    const auto& [step, shares] = dealt;
     Offer offer;
     for (std::size_t i = 0; i < step.gpus.size(); ++i) {
         if (std::ranges::count(task.gpus, step.gpus[i]) > 0) {
@@ -71,23 +71,26 @@ bool is_of_step(const StepTasks& step, const TaskGpus& task) {
 
 }  // namespace
 
-std::vector<Share> share_step(const Node& node, const StepTasks& step, const Grant& grant) {
+StepShares share_step(const Node& node, const StepTasks& step, const Grant& grant) {
     auto shares = share_cpus(node, step.gpus, grant.step);
-    return suffice(step, grant, shares) ? shares
-                                        : share_cpus(node, step.gpus, grant.step, Reach::socket);
+    if (!suffice(step, grant, shares)) {
+        shares = share_cpus(node, step.gpus, grant.step, Reach::socket);
+    }
+    return {step, std::move(shares)};
 }
 
-Binding bind_task(const Node& node, const StepTasks& step, const TaskGpus& task, const Grant& grant,
-                  const std::vector<Share>& shares) {
+Binding bind_task(const Node& node, const StepShares& dealt, const TaskGpus& task,
+                  const Grant& grant) {
+    const auto& step = dealt.step;
     if (task.gpus.empty()) {
         return {{}, "it has no GPU"};
     }
     if (!task.certain) {
-        return {{}, fmt::format("{} tasks share {} GPUs unevenly", step.tasks, task.gpus.size())};
+        return {{}, fmt::format("{} tasks share {} {}", step.tasks, task.gpus.size(), unevenly)};
     }
     const bool all_have_one =
-        std::ranges::none_of(shares, [](const Share& share) { return share.cpus.empty(); });
-    auto offer = all_have_one && is_of_step(step, task) ? from_shares(node, step, task, shares)
+        std::ranges::none_of(dealt.shares, [](const Share& share) { return share.cpus.empty(); });
+    auto offer = all_have_one && is_of_step(step, task) ? from_shares(node, dealt, task)
                                                         : from_own_mask(node, task, grant.task);
     if (offer.cpus.empty()) {
         return {{}, fmt::format("no granted CPU is near GPU {}", node.gpus[task.gpus[0]].index)};
@@ -97,11 +100,6 @@ Binding bind_task(const Node& node, const StepTasks& step, const TaskGpus& task,
                 fmt::format("too few granted CPUs are near GPU {}", node.gpus[task.gpus[0]].index)};
     }
     return {std::move(offer.cpus), {}};
-}
-
-Binding bind_task(const Node& node, const StepTasks& step, const TaskGpus& task,
-                  const Grant& grant) {
-    return bind_task(node, step, task, grant, share_step(node, step, grant));
 }
 
 }  // namespace railhead::affinity

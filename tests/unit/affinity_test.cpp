@@ -22,14 +22,18 @@ using Positions = std::vector<std::size_t>;
 
 const Positions eight{0, 1, 2, 3, 4, 5, 6, 7};
 
+affinity::Binding bind(const railhead::node::Node& node, const affinity::StepTasks& step,
+                       const affinity::TaskGpus& task, const affinity::Grant& grant) {
+    return affinity::bind_task(node, affinity::share_step(node, step, grant), task, grant);
+}
+
 /// What each task of a step is bound to when it sees all the step's GPUs: "0-7 | 8-15", or the
 /// reason in brackets.
 std::string bindings(const railhead::node::Node& node, const StepTasks& step,
                      affinity::Grant grant) {
     std::vector<std::string> all;
     for (unsigned task = 0; task < step.tasks; ++task) {
-        const auto binding =
-            affinity::bind_task(node, step, affinity::gpus_of_task(step, step.gpus, task), grant);
+        const auto binding = bind(node, step, affinity::gpus_of_task(step, step.gpus, task), grant);
         all.push_back(binding.reason.empty() ? to_string(binding.cpus)
                                              : "[" + binding.reason + "]");
     }
@@ -156,7 +160,7 @@ TEST_CASE("CPUs on the wrong socket are no error", "[affinity]") {
     CHECK(bindings(dgx, {{1, 7}, 1}, granted("0-7")) == "0-7");
     const StepTasks step{{1, 7}, 2};
     const affinity::Grant second{cpus("0-7"), cpus("4-7"), 4};
-    const auto binding = affinity::bind_task(dgx, step, {{7}}, second);
+    const auto binding = bind(dgx, step, {{7}}, second);
     CHECK(binding.cpus.empty());
     CHECK(binding.reason == "no granted CPU is near GPU 7");
 }
@@ -165,7 +169,7 @@ TEST_CASE("beside a task that is left alone, nobody takes its CPUs", "[affinity]
     const auto dgx = recorded_node("dgx-h100.xml");
     const StepTasks step{{1, 7}, 2};
     const affinity::Grant first{cpus("0-7"), cpus("0-3"), 4};
-    CHECK(affinity::bind_task(dgx, step, {{1}}, first).cpus == cpus("0-3"));
+    CHECK(bind(dgx, step, {{1}}, first).cpus == cpus("0-3"));
 }
 
 TEST_CASE("a task is never left with fewer CPUs than it asked for", "[affinity]") {
@@ -186,10 +190,9 @@ TEST_CASE("a task is never left with fewer CPUs than it asked for", "[affinity]"
 
 TEST_CASE("a task whose GPUs cannot be told is left alone", "[affinity]") {
     const auto dgx = recorded_node("dgx-h100.xml");
-    CHECK(affinity::bind_task(dgx, {eight, 3}, affinity::gpus_of_task({eight, 3}, eight, 0),
-                              granted("0-63"))
+    CHECK(bind(dgx, {eight, 3}, affinity::gpus_of_task({eight, 3}, eight, 0), granted("0-63"))
               .reason == "3 tasks share 8 GPUs unevenly");
-    CHECK(affinity::bind_task(dgx, {eight, 8}, {}, granted("0-63")).reason == "it has no GPU");
+    CHECK(bind(dgx, {eight, 8}, {}, granted("0-63")).reason == "it has no GPU");
 }
 
 // ---- whose binding ------------------------------------------------------------------------

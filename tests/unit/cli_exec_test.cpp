@@ -89,6 +89,8 @@ TEST_CASE("SLURM_LOCALID is a local rank only where the tasks are the ranks", "[
     // All processes of the task have the same number there.
     CHECK(rank_in({{id, "0"}, {binding, "none: it has all GPUs of the step"}}) ==
           "no local rank in the environment");
+    CHECK(rank_in({{id, "1"}, {binding, "none: --cpu-bind was given"}}) ==
+          "no local rank in the environment");
     CHECK(rank_in({{id, "1"}, {binding, "gpu"}}) == "no local rank in the environment");
     CHECK(rank_in({{id, "1"}}, id) == "SLURM_LOCALID 1");  // the user says so
 }

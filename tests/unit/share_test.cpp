@@ -26,6 +26,11 @@ using Positions = std::vector<std::size_t>;
 
 namespace {
 
+affinity::Binding bind(const Node& node, const affinity::StepTasks& step,
+                       const affinity::TaskGpus& task, const affinity::Grant& grant) {
+    return affinity::bind_task(node, affinity::share_step(node, step, grant), task, grant);
+}
+
 /// `cores` cores of `threads` threads and a GPU for each set of local CPUs.
 Node node_of(unsigned cores, unsigned threads, const std::vector<std::string>& near) {
     auto node =
@@ -131,9 +136,7 @@ TEST_CASE("a core that no GPU is near goes round within its socket, if it is ask
 
     const affinity::StepTasks step{{0, 1}, 2};
     const auto bound = [&](unsigned cpus_per_task) {
-        return to_string(
-            affinity::bind_task(node, step, {{0}}, {cpus("0-15"), cpus("0-7"), cpus_per_task})
-                .cpus);
+        return to_string(bind(node, step, {{0}}, {cpus("0-15"), cpus("0-7"), cpus_per_task}).cpus);
     };
     CHECK(bound(4) == "0-3");
     CHECK(bound(5) == "0-7");
@@ -145,6 +148,34 @@ TEST_CASE("cores beside a GPU that the step does not have are not taken for spar
     node.numa = {{0, 0, cpus("0-3"), 0}, {1, 0, cpus("4-7"), 0}};
     const auto shares = affinity::share_cpus(node, {0}, cpus("0-7"), Reach::socket);
     CHECK(shares[0].cpus == cpus("0-3"));
+}
+
+TEST_CASE("48 cores of 8 NUMA nodes for 4 GPUs: 6 cores near each, 12 if they are asked for",
+          "[affinity][share]") {
+    // Bug report 43: two sockets, two threads a core, numbered as Linux does.
+    auto node = node_of(48, 2, {"6-11,54-59", "12-17,60-65", "30-35,78-83", "42-47,90-95"});
+    for (unsigned i = 0; i < 8; ++i) {
+        node.numa.push_back(
+            {i, i / 4, cpus(fmt::format("{}-{},{}-{}", 6 * i, 6 * i + 5, 6 * i + 48, 6 * i + 53)),
+             0});
+    }
+    const auto bound = [&](const std::string& granted, unsigned cpus_per_task) {
+        const affinity::Grant grant{cpus(granted), cpus(granted), cpus_per_task};
+        return bind(node, {{0, 1, 2, 3}, 4}, {{1}}, grant).cpus;
+    };
+    CHECK(to_string(bound("0-95", 12)) == "12-17,60-65");
+    const auto wide = bound("0-95", 24);
+    CHECK(affinity::cores_within(node, wide).size() == 12);
+    CHECK(wide.size() == 24);
+    CHECK((wide & cpus("12-17,60-65")) == cpus("12-17,60-65"));
+    CHECK(to_string(bound("0-47", 6)) == "12-17");  // nomultithread
+}
+
+TEST_CASE("no CPU outside the step's cpuset is handed out", "[affinity][share]") {
+    // Bug report 13: a script of masks for the whole node, in a step that has a part of it.
+    const auto node = node_of(32, 2, {"0-15,32-47", "0-15,32-47", "16-31,48-63", "16-31,48-63"});
+    CHECK(shares(node, "0-7,32-39,16-19,48-51") ==
+          "0-3,32-35 | 4-7,36-39 | 16-17,48-49 | 18-19,50-51");
 }
 
 // ---- at random ----------------------------------------------------------------------------
@@ -324,8 +355,7 @@ std::vector<std::string> ours(unsigned tasks, const std::string& granted, unsign
     std::vector<std::pair<std::size_t, std::string>> bound;
     for (unsigned task = 0; task < tasks; ++task) {
         const auto own = affinity::gpus_of_task(step, four, task);
-        const auto binding =
-            affinity::bind_task(node, step, own, {cpus(granted), cpus(granted), cpus_per_task});
+        const auto binding = bind(node, step, own, {cpus(granted), cpus(granted), cpus_per_task});
         bound.emplace_back(own.gpus[0], binding.reason.empty() ? to_string(binding.cpus)
                                                                : "[" + binding.reason + "]");
     }

@@ -21,7 +21,7 @@ std::string to_string(const BindingLine& line) {
 std::string numa_of(const node::Node& node, const CpuSet& cpus) {
     CpuSet nodes;
     for (const auto& numa : node.numa) {
-        if (!(numa.cpus & cpus).empty()) {
+        if (numa.cpus.meets(cpus)) {
             nodes.add(numa.index);
         }
     }

@@ -1,7 +1,5 @@
 #include "affinity/cores.hpp"
 
-#include <utility>
-
 namespace railhead::affinity {
 
 namespace {
@@ -37,9 +35,9 @@ std::vector<CpuSet> cores_within(const node::Node& node, const CpuSet& cpus) {
     std::vector<CpuSet> cores;
     auto rest = cpus;
     for (const auto& core : node.cores) {
-        if (auto part = core & cpus; !part.empty()) {
-            rest -= part;
-            cores.push_back(std::move(part));
+        if (core.meets(cpus)) {
+            rest -= core;
+            cores.push_back(core & cpus);
         }
     }
     for (const auto cpu : rest.cpus()) {

@@ -17,7 +17,7 @@ std::string objection(const Node& node, unsigned numa, const MemoryGrant& grant)
     if (!grant.allowed.contains(numa)) {
         return fmt::format("memory node {} is not allowed here", numa);
     }
-    if ((found->cpus & grant.cpus).empty()) {
+    if (!found->cpus.meets(grant.cpus)) {
         return fmt::format("none of its CPUs is near memory node {}", numa);
     }
     return {};

@@ -36,7 +36,7 @@ struct Region {
 CpuSet sockets_of(const Node& node, const CpuSet& cpus) {
     const auto touched = [&](const node::NumaNode& numa) {
         return std::ranges::any_of(node.numa, [&](const node::NumaNode& other) {
-            return other.socket && other.socket == numa.socket && !(other.cpus & cpus).empty();
+            return other.socket && other.socket == numa.socket && other.cpus.meets(cpus);
         });
     };
     CpuSet all;
@@ -85,7 +85,7 @@ std::vector<Region> make_regions(const Node& node, const std::vector<Group>& gro
     for (auto& core : cores_within(node, all)) {
         Positions near;
         for (std::size_t i = 0; i < groups.size(); ++i) {
-            if (!(groups[i].near & core).empty()) {
+            if (groups[i].near.meets(core)) {
                 near.push_back(i);
             }
         }
@@ -114,9 +114,17 @@ class Dealer {
     Dealer(std::vector<Group>& groups, std::vector<Region>& regions)
         : groups_{groups}, regions_{regions} {}
 
+    /// First the regions with one taker, where there is nothing to choose: mostly all of them.
     void deal() {
+        for (auto& region : regions_) {
+            if (region.groups.size() == 1) {
+                region.dealt[0] = region.cores.size();
+                groups_[region.groups[0]].cores += region.cores.size();
+            }
+        }
         for (std::size_t region = 0; region < regions_.size(); ++region) {
-            for (std::size_t i = 0; i < regions_[region].cores.size(); ++i) {
+            const bool dealt = regions_[region].groups.size() == 1;
+            for (std::size_t i = 0; !dealt && i < regions_[region].cores.size(); ++i) {
                 deal_one(region);
             }
         }

@@ -1,5 +1,14 @@
 #include "node/gpu_identity.hpp"
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -209,6 +218,57 @@ TEST_CASE("a device file that is not there or not permitted cannot be opened", "
     auto unknown = shuffled_minors();
     unknown.gpus[4].minor.reset();
     CHECK(node::find_openable(unknown, devices.path()) == std::nullopt);
+}
+
+namespace {
+
+/// A device cgroup (version 1) of a test's own, that refuses one device.
+class DeviceCgroup {
+ public:
+    explicit DeviceCgroup(const std::string& refused) {
+        std::error_code failed;
+        made_ = std::filesystem::create_directory(folder_, failed);
+        made_ = made_ && (std::ofstream{folder_ + "/devices.deny"} << refused << std::flush);
+    }
+    DeviceCgroup(const DeviceCgroup&) = delete;
+    DeviceCgroup& operator=(const DeviceCgroup&) = delete;
+    ~DeviceCgroup() { ::rmdir(folder_.c_str()); }
+
+    [[nodiscard]] bool made() const { return made_; }
+    [[nodiscard]] bool enter() const {
+        return static_cast<bool>(std::ofstream{folder_ + "/tasks"} << ::getpid() << std::flush);
+    }
+
+ private:
+    std::string folder_ = "/sys/fs/cgroup/devices/railhead-test-" + std::to_string(::getpid());
+    bool made_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("a device cgroup decides what can be opened", "[node][identity]") {
+    const railhead::test::TempDir devices;
+    constexpr unsigned tty = 4;
+    for (unsigned minor = 0; minor < 8; ++minor) {
+        const auto file = devices.path("nvidia" + std::to_string(minor));
+        if (::mknod(file.c_str(), S_IFCHR | 0666U, makedev(tty, minor)) != 0) {
+            SKIP("needs the right to make device files");
+        }
+    }
+    const DeviceCgroup cgroup{"c 4:3 rwm"};
+    if (!cgroup.made()) {
+        SKIP("needs device cgroups of version 1 in /sys/fs/cgroup/devices");
+    }
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const bool inside = cgroup.enter();
+        const auto found = node::find_openable(shuffled_minors(), devices.path());
+        // Minor 3 is that of GPU 1.
+        ::_exit(inside && found == Positions{0, 2, 3, 4, 5, 6, 7} ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("GPUs of several models are told apart only in PCI order", "[node][identity]") {

@@ -20,11 +20,12 @@ struct Choice {
     std::string_view yes, no;
 };
 using File = std::string PluginArguments::*;
+using Memory = MemoryPolicy PluginArguments::*;
 using Names = std::vector<std::string> PluginArguments::*;
 
 struct Key {
     std::string_view name;
-    std::variant<Choice, File, Names> target;
+    std::variant<Choice, File, Memory, Names> target;
 };
 
 constexpr Choice on_off(bool PluginArguments::*member) {
@@ -40,6 +41,8 @@ constexpr std::array keys{
     Key{"nccl_conf", &PluginArguments::nccl_conf},
     Key{"rail", on_off(&PluginArguments::rail)},
     Key{"gpu_affinity", on_off(&PluginArguments::gpu_affinity)},
+    Key{"memory", &PluginArguments::memory},
+    Key{"omp_num_threads", Choice{&PluginArguments::omp_cores, "cores", "off"}},
     Key{"user_off", true_false(&PluginArguments::user_off)},
     Key{"strict", true_false(&PluginArguments::strict)},
     Key{"verbose", true_false(&PluginArguments::verbose)},
@@ -58,6 +61,12 @@ struct Assign {
         to.*member = value;
         return value.starts_with('/');
     }
+    bool operator()(Memory member) const {
+        to.*member = value == "prefer" ? MemoryPolicy::prefer
+                     : value == "bind" ? MemoryPolicy::bind
+                                       : MemoryPolicy::off;
+        return value == "prefer" || value == "bind" || value == "off";
+    }
     bool operator()(Names member) const {
         for (const auto name : split(value, ',')) {
             if (name.empty()) {
@@ -75,6 +84,7 @@ struct Values {
         return fmt::format("{} or {}", choice.yes, choice.no);
     }
     std::string operator()(File /*member*/) const { return "a file's absolute path"; }
+    std::string operator()(Memory /*member*/) const { return "prefer, bind or off"; }
     std::string operator()(Names /*member*/) const { return "RDMA devices: mlx5_0,mlx5_1"; }
 };
 

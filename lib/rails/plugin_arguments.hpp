@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "rails/memory_policy.hpp"
 
 namespace railhead::rails {
 
@@ -18,6 +19,8 @@ struct PluginArguments {
     std::string nccl_conf = "/etc/nccl.conf";  ///< nccl_conf=FILE: the site's file on the node
     bool rail = true;                          ///< rail=auto|off
     bool gpu_affinity = true;                  ///< gpu_affinity=auto|off
+    MemoryPolicy memory = MemoryPolicy::prefer;  ///< memory=prefer|bind|off
+    bool omp_cores = false;  ///< omp_num_threads=off|cores: set OMP_NUM_THREADS
     bool user_off = true;  ///< user_off=true|false: may a job turn the plugin off?
     bool strict = false;   ///< strict=true|false: trouble of ours fails the task
     bool verbose = false;  ///< verbose, verbose=true|false: say what was done

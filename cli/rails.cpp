@@ -4,9 +4,10 @@
 
 #include "command.hpp"
 #include "environment.hpp"
+#include "nccl_files.hpp"
 #include "node/probe.hpp"
+#include "node_site.hpp"
 #include "rails/environment.hpp"
-#include "rails/nccl_conf.hpp"
 #include "rails/rail_plan.hpp"
 #include "report/rails.hpp"
 
@@ -17,41 +18,32 @@ namespace {
 struct Options {
     std::string hwloc_xml;
     bool json = false;
+    NodeSiteOptions site;
 };
 
-/// What NCCL would read here: the user's file, then the machine's.
-std::vector<rails::Owner> conf_variables(Console& console) {
-    const auto own = own_variable("NCCL_CONF_FILE");
-    std::vector<rails::Owner> owners;
-    for (const auto& path : {own ? *own : own_variable("HOME").value_or("") + "/.nccl.conf",
-                             std::string{"/etc/nccl.conf"}}) {
-        const auto names = rails::read_nccl_conf(path);
-        if (!names) {
-            console.warn(names.error());
-            continue;
-        }
-        for (const auto& name : *names) {
-            owners.push_back({name, path});
-        }
-    }
-    return owners;
-}
-
 void run(const Options& options, Console& console) {
-    const auto node = node::probe(
-        {.hwloc_xml = options.hwloc_xml, .root = options.hwloc_xml.empty() ? "/" : "/nonexistent"});
+    // A recorded node is another machine: neither its files nor its user are here.
+    const bool here = options.hwloc_xml.empty();
+    const auto site = read_node_site(options.site, here, console);
+    const auto node = node::probe({.hwloc_xml = here ? site.arguments.topology : options.hwloc_xml,
+                                   .root = here ? "/" : "/nonexistent"});
     if (!node) {
         return console.fail(node.error());
     }
-    const auto plan = rails::plan_rails(*node);
-    // A recorded node is another machine: neither its files nor its user are here.
-    const bool here = options.hwloc_xml.empty();
-    const auto environment = rails::plan_environment(
-        *node, plan, plan.gpus.empty() ? std::vector<std::size_t>{} : plan.gpus[0].nics,
-        here ? conf_variables(console) : std::vector<rails::Owner>{},
-        [here](std::string_view name) {
-            return here ? own_variable(std::string{name}) : std::nullopt;
-        });
+    const auto plan = rails::plan_rails(*node, site.declared.rails);
+    const auto nics = plan.gpus.empty() ? std::vector<std::size_t>{} : plan.gpus[0].nics;
+    const auto files = here ? read_nccl_files(site.arguments.nccl_conf, console)
+                            : std::vector<rails::FileSetting>{};
+    const rails::Lookup lookup = [here](std::string_view name) {
+        return here ? own_variable(std::string{name}) : std::nullopt;
+    };
+    const auto environment = rails::plan_environment({.node = *node,
+                                                      .plan = plan,
+                                                      .nics = nics,
+                                                      .files = files,
+                                                      .environment = lookup,
+                                                      .type = site.find_type(),
+                                                      .declared_by = site.declared.by});
     const report::NodeReport report{*node, plan, environment};
     console.out << (options.json ? report::rails_json(report) : report::rails_text(report));
 }
@@ -64,6 +56,7 @@ void add_rails(CLI::App& app, Console& console) {
     command->add_option("--hwloc-xml", options->hwloc_xml,
                         "A recorded node: XML of lstopo (default: this machine)");
     command->add_flag("--json", options->json, "Write JSON, schema railhead.rails/1");
+    add_node_site(*command, options->site);
     command->callback([options, &console] { run(*options, console); });
 }
 

@@ -10,6 +10,8 @@
 #include "base/text.hpp"
 #include "in_task.hpp"
 #include "node/probe.hpp"
+#include "node_name.hpp"
+#include "node_policy.hpp"
 #include "rails/nccl_conf.hpp"
 #include "step.hpp"
 
@@ -43,20 +45,32 @@ bool user_binds(const Session& session) {
                                           session.variable("SLURM_CPU_BIND_LIST").value_or(""));
 }
 
-/// Variables of /etc/nccl.conf here, and of the user's file as srun or sbatch saw it.
-std::vector<rails::Owner> conf_variables(const std::string& site_file, const Session& session) {
-    std::vector<rails::Owner> owners;
+/// Variables of the user's file, as srun or sbatch saw it, and of /etc/nccl.conf here.
+std::vector<rails::FileSetting> file_settings(const std::string& site_file,
+                                              const Session& session) {
+    std::vector<rails::FileSetting> files;
     if (const auto own = session.variable("RAILHEAD_NCCL_CONF")) {
         for (const auto name : split(*own, ',')) {
-            owners.push_back({std::string{name}, "the user's NCCL file"});
+            files.push_back({std::string{name}, std::nullopt, rails::Rung::user_file,
+                             "the user's NCCL file"});
         }
     }
-    if (const auto names = rails::read_nccl_conf(site_file)) {
-        for (const auto& name : *names) {
-            owners.push_back({name, site_file});
+    if (auto settings = rails::read_nccl_conf(site_file)) {
+        for (auto& [name, value] : *settings) {
+            files.push_back(
+                {std::move(name), std::move(value), rails::Rung::site_file, site_file});
         }
     }
-    return owners;
+    return files;
+}
+
+/// What the site's policy says about this node; a broken one is logged and left out.
+void consult_policy(Step& step, const Session& session) {
+    auto policy = read_node_policy(step.arguments, node_name(session));
+    if (!policy.trouble.empty()) {
+        slurm_info("railhead: %s", policy.trouble.c_str());
+    }
+    step.type = std::move(policy.type);
 }
 
 /// Looks at the node; the text says what is in the way.  The plan is made in any case: the site's
@@ -66,7 +80,10 @@ std::string look(Step& step) {
     if (node) {
         step.node = std::move(*node);
     }
-    step.plan = rails::plan_rails(step.node, step.arguments.nics);
+    auto declared =
+        rails::declared_rails(step.type ? &*step.type : nullptr, step.arguments.nics);
+    step.plan = rails::plan_rails(step.node, declared.rails);
+    step.declared_by = std::move(declared.by);
     return node ? std::string{} : to_string(node.error());
 }
 
@@ -80,7 +97,8 @@ std::string gather(Step& step, const Session& session, const node::GpuEnvironmen
     if (!choice->rail && !choice->gpu_affinity) {
         return {};
     }
-    step.conf = conf_variables(step.arguments.nccl_conf, session);
+    consult_policy(step, session);
+    step.files = file_settings(step.arguments.nccl_conf, session);
     step.user_binds = user_binds(session);
     if (auto trouble = look(step); !trouble.empty()) {
         return trouble;

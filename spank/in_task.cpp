@@ -45,9 +45,19 @@ std::vector<std::size_t> nics_of(const Step& step, const std::vector<std::size_t
     return nics;
 }
 
-void set_rails(const Session& session, const Step& step, const std::vector<std::size_t>& nics) {
-    const auto plan = rails::plan_environment(step.node, step.plan, nics, step.conf,
-                                              lookup_in(session), step.kind == StepKind::step);
+/// What libraries are told; nothing is set where they are told nothing.
+void set_environment(const Session& session, const Step& step,
+                     const std::vector<std::size_t>& nics) {
+    const auto lookup = lookup_in(session);
+    const auto plan =
+        rails::plan_environment({.node = step.node,
+                                 .plan = step.plan,
+                                 .nics = nics,
+                                 .files = step.files,
+                                 .environment = lookup,
+                                 .type = step.type ? &*step.type : nullptr,
+                                 .declared_by = step.declared_by,
+                                 .per_task = step.kind == StepKind::step});
     change(session, plan.changes);
     for (const auto& [name, by] : plan.kept) {
         slurm_verbose("railhead: %s is left to %s", name.c_str(), by.c_str());
@@ -142,9 +152,9 @@ void clean(const Session& session) {
 }
 
 void serve_job(const Session& session, const Step& step) {
-    if (step.choice.rail && !step.plan.list.empty()) {
+    if (step.choice.rail && (step.type || !step.plan.list.empty())) {
         session.set("RAILHEAD_VERSION", RAILHEAD_VERSION);
-        set_rails(session, step, {});
+        set_environment(session, step, {});
     }
 }
 
@@ -153,7 +163,7 @@ void serve_task(const Session& session, const Step& step, const std::vector<std:
         affinity::gpus_of_task(step.tasks, visible, session.number(S_TASK_ID).value_or(0));
     session.set("RAILHEAD_VERSION", RAILHEAD_VERSION);
     if (step.choice.rail) {
-        set_rails(session, step, nics_of(step, task.gpus));
+        set_environment(session, step, nics_of(step, task.gpus));
     }
     if (step.choice.gpu_affinity) {
         bind(session, step, task);

@@ -3,6 +3,7 @@
 // Made once in slurmstepd; each task's process has its own copy from the fork and only reads it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,9 @@ struct Step {
     StepKind kind = StepKind::step;
     node::Node node;
     rails::RailPlan plan;
-    std::vector<rails::Owner> conf;  ///< variables that files of NCCL set
+    std::optional<rails::NodeType> type;  ///< of this node in the site's policy
+    std::string declared_by;              ///< whose list of rails the plan has; empty: found here
+    std::vector<rails::FileSetting> files;  ///< variables that files of NCCL set
     affinity::StepTasks tasks;
     bool user_binds = false;  ///< --cpu-bind was given
     std::string trouble;      ///< why the tasks cannot be served, to be told by the first one

@@ -38,6 +38,7 @@ constexpr std::array keys{
     Key{"topology", &PluginArguments::topology},
     Key{"nics", &PluginArguments::nics},
     Key{"nccl_conf", &PluginArguments::nccl_conf},
+    Key{"policy", &PluginArguments::policy},
     Key{"rail", on_off(&PluginArguments::rail)},
     Key{"gpu_affinity", on_off(&PluginArguments::gpu_affinity)},
     Key{"user_off", true_false(&PluginArguments::user_off)},

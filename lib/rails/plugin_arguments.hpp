@@ -16,6 +16,7 @@ struct PluginArguments {
     std::string topology;           ///< topology=FILE: the node as hwloc XML; "": look
     std::vector<std::string> nics;  ///< nics=a,b: the rails of this type of node, declared
     std::string nccl_conf = "/etc/nccl.conf";  ///< nccl_conf=FILE: the site's file on the node
+    std::string policy;                        ///< policy=FILE; "": beside slurm.conf
     bool rail = true;                          ///< rail=auto|off
     bool gpu_affinity = true;                  ///< gpu_affinity=auto|off
     bool user_off = true;  ///< user_off=true|false: may a job turn the plugin off?

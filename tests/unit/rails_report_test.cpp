@@ -24,9 +24,12 @@ namespace {
 struct Seen {
     node::Node node;
     rails::RailPlan plan = plan_rails(node);
+    std::vector<std::size_t> nics =
+        plan.gpus.empty() ? std::vector<std::size_t>{} : plan.gpus[0].nics;
     rails::EnvironmentPlan environment = rails::plan_environment(
-        node, plan, plan.gpus.empty() ? std::vector<std::size_t>{} : plan.gpus[0].nics, {},
-        [](std::string_view) { return std::nullopt; });
+        {.node = node, .plan = plan, .nics = nics, .files = {}, .environment = [](std::string_view) {
+             return std::nullopt;
+         }});
 
     [[nodiscard]] std::string text() const {
         return railhead::report::rails_text({node, plan, environment});

@@ -10,6 +10,7 @@
 #include "rails/environment.hpp"
 #include "rails/rail_plan.hpp"
 #include "report/rails.hpp"
+#include "why.hpp"
 
 namespace railhead::cli {
 
@@ -18,6 +19,8 @@ namespace {
 struct Options {
     std::string hwloc_xml;
     bool json = false;
+    bool why = false;
+    std::string variable;
     NodeSiteOptions site;
 };
 
@@ -29,6 +32,9 @@ void run(const Options& options, Console& console) {
                                    .root = here ? "/" : "/nonexistent"});
     if (!node) {
         return console.fail(node.error());
+    }
+    if (options.why) {
+        return show_why(options.variable, {*node, site, here}, console);
     }
     const auto plan = rails::plan_rails(*node, site.declared.rails);
     const auto nics = plan.gpus.empty() ? std::vector<std::size_t>{} : plan.gpus[0].nics;
@@ -55,9 +61,15 @@ void add_rails(CLI::App& app, Console& console) {
     auto* command = app.add_subcommand("rails", "The NICs and CPUs of each GPU of a node");
     command->add_option("--hwloc-xml", options->hwloc_xml,
                         "A recorded node: XML of lstopo (default: this machine)");
-    command->add_flag("--json", options->json, "Write JSON, schema railhead.rails/1");
+    auto* json = command->add_flag("--json", options->json, "Write JSON, schema railhead.rails/1");
+    auto* why = command->add_option("--why", options->variable,
+                                    "Who sets this variable, and what others say (default: of all)");
+    why->expected(0, 1)->excludes(json);
     add_node_site(*command, options->site);
-    command->callback([options, &console] { run(*options, console); });
+    command->callback([options, why, &console] {
+        options->why = why->count() > 0;
+        run(*options, console);
+    });
 }
 
 }  // namespace railhead::cli

@@ -22,7 +22,7 @@ namespace {
 /// The arguments of plugstack.conf, unless they are wrong, and the step once prepare() has made it.
 /// slurmstepd serves one step, and only its main thread comes here.
 std::optional<rails::PluginArguments> site;
-std::unique_ptr<const Step> current;
+std::unique_ptr<Step> current;
 
 bool names_gpus(const node::GpuEnvironment& environment) {
     return environment.slurm_gpus || environment.cuda_visible || environment.rocr_visible;
@@ -64,13 +64,22 @@ std::vector<rails::FileSetting> file_settings(const std::string& site_file,
     return files;
 }
 
-/// What the site's policy says about this node; a broken one is logged and left out.
-void consult_policy(Step& step, const Session& session) {
-    auto policy = read_node_policy(step.arguments, node_name(session));
+/// What the site's policy says about the node `name`; a broken one is logged and left out.
+void consult_policy(Step& step, std::string name) {
+    auto policy = read_node_policy(step.arguments, name);
     if (!policy.trouble.empty()) {
         slurm_info("railhead: %s", policy.trouble.c_str());
     }
     step.type = std::move(policy.type);
+    step.node_name = std::move(name);
+}
+
+/// The rails that the site declared, else those that are found.
+void plan(Step& step) {
+    auto declared =
+        rails::declared_rails(step.type ? &*step.type : nullptr, step.arguments.nics);
+    step.plan = rails::plan_rails(step.node, declared.rails);
+    step.declared_by = std::move(declared.by);
 }
 
 /// Looks at the node; the text says what is in the way.  The plan is made in any case: the site's
@@ -80,10 +89,7 @@ std::string look(Step& step) {
     if (node) {
         step.node = std::move(*node);
     }
-    auto declared =
-        rails::declared_rails(step.type ? &*step.type : nullptr, step.arguments.nics);
-    step.plan = rails::plan_rails(step.node, declared.rails);
-    step.declared_by = std::move(declared.by);
+    plan(step);
     return node ? std::string{} : to_string(node.error());
 }
 
@@ -97,7 +103,7 @@ std::string gather(Step& step, const Session& session, const node::GpuEnvironmen
     if (!choice->rail && !choice->gpu_affinity) {
         return {};
     }
-    consult_policy(step, session);
+    consult_policy(step, node_name(session));
     step.files = file_settings(step.arguments.nccl_conf, session);
     step.user_binds = user_binds(session);
     if (auto trouble = look(step); !trouble.empty()) {
@@ -109,6 +115,15 @@ std::string gather(Step& step, const Session& session, const node::GpuEnvironmen
     }
     step.tasks.gpus = std::move(*positions);
     return {};
+}
+
+/// Where prepare() could not tell the node (a heterogeneous step, whose list is of all components,
+/// on nodes that are not named as their hosts), the task is told by Slurm.
+void put_node_right(Step& step, const Session& session) {
+    if (auto name = session.variable("SLURMD_NODENAME"); name && *name != step.node_name) {
+        consult_policy(step, std::move(*name));
+        plan(step);
+    }
 }
 
 /// Tells the user once: the first task of the job's first node speaks; where the step is to fail,
@@ -171,6 +186,7 @@ bool apply(const Session& session) {
     if (!current || !(current->choice.rail || current->choice.gpu_affinity)) {
         return true;
     }
+    put_node_right(*current, session);
     const bool strict = current->arguments.strict;
     const auto visible = current->trouble.empty()
                              ? node::identify_gpus(current->node, gpu_environment(session))

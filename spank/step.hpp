@@ -21,6 +21,7 @@ struct Step {
     rails::PluginArguments arguments;
     Choice choice;
     StepKind kind = StepKind::step;
+    std::string node_name;  ///< in slurm.conf
     node::Node node;
     rails::RailPlan plan;
     std::optional<rails::NodeType> type;  ///< of this node in the site's policy

@@ -1,6 +1,7 @@
 #include "rails/advice.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -247,8 +247,33 @@ TEST_CASE("the node is the one at our place of the step's list", "[plugin][node_
     job.items[S_JOB_STEPID] = c.kind;
     job.items[S_JOB_NODEID] = c.place;
     auto plugin = plugin_with_policy(file);
-    REQUIRE(plugin.run_step() == 0);
+    REQUIRE(plugin.init() == 0);
+    REQUIRE(plugin.user_init() == 0);
+    job.environment.erase("SLURMD_NODENAME");  // the batch script's; Slurm puts it right for the task
+    REQUIRE(plugin.task_init() == 0);
     CHECK((variable("NCCL_IB_TC") == "106") == c.has_type);
+}
+
+TEST_CASE("a task that learns that it is on another node gets that one's type",
+          "[plugin][node_type]") {
+    const OwnMask mask;
+    const TempDir folder;
+    const auto slurm_conf = own_slurm_conf(folder);
+    const auto file = policy_file(folder, "rails = \"mlx5_3\"\nenv = { NCCL_IB_TC = \"106\" }\n");
+    const auto [from, to, rails, extra] =
+        GENERATE(table<std::string, std::string, std::string, std::string>({
+            {"cpu1", "gpu1", "mlx5_3:1", "106"},
+            {"gpu1", "cpu1", eight_rails, "(unset)"},
+        }));
+    auto& job = step("0", 1, 0);
+    job.environment["SLURM_STEP_NODELIST"] = from;
+    auto plugin = plugin_with_policy(file);
+    REQUIRE(plugin.init() == 0);
+    REQUIRE(plugin.user_init() == 0);
+    job.environment["SLURMD_NODENAME"] = to;
+    REQUIRE(plugin.task_init() == 0);
+    CHECK(variable("NCCL_IB_HCA") == "=" + rails);
+    CHECK(variable("NCCL_IB_TC") == extra);
 }
 
 TEST_CASE("what the policy says holds on a node that cannot be read", "[plugin][node_type]") {

@@ -154,6 +154,13 @@ def test_srun_inside_of_sbatch_inside_of_salloc(rig):
     assert inner["UCX_NET_DEVICES"] == ALL_RAILS
 
 
+def test_each_component_of_a_heterogeneous_step_gets_the_type_of_its_node(rig):
+    """Its list of nodes is that of all components, and a node's place that within its own."""
+    rig.run(["srun", "-w", "n03", "-n1", "--gres=gpu:8", add_report(rig), ":", "-w", "n01", "-n1", "--gres=gpu:8", add_report(rig)])
+    found = {report["env"]["SLURMD_NODENAME"]: of_the_job(report["env"]) for report in reports(rig)}
+    assert found == {"n01": OF_THE_JOB, "n03": {"NCCL_IB_HCA": "=" + ALL_RAILS}}
+
+
 def test_a_step_that_is_switched_off_finds_nothing_of_the_batch_step(rig):
     job = rig.sbatch(f"#!/bin/sh\nsrun -n1 --railhead=off {add_report(rig)}\n", "-w", "n01", "--gres=gpu:8")
     assert rig.wait_job(job)["JobState"] == "COMPLETED", job.output()

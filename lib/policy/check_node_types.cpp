@@ -1,5 +1,6 @@
 // Findings about [[node_type]]: what the nodes cannot see, as each looks at itself alone.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -16,7 +17,7 @@ namespace {
 using rails::NodeType;
 
 /// Which type each node has, by the first that names it.
-using TypeOf = std::map<std::string_view, const NodeType*>;
+using TypeOf = std::map<std::string, const NodeType*, std::less<>>;
 
 class TypeChecker {
  public:
@@ -50,7 +51,8 @@ class TypeChecker {
     void check_nodes(const NodeType& type) {
         std::vector<std::string> unknown;
         std::map<const NodeType*, std::vector<std::string>> before;
-        for (const auto& node : type.nodes) {
+        const auto nodes = job::expand_hostlist(type.nodes).value_or(std::vector<std::string>{});
+        for (const auto& node : nodes) {
             if (const auto [known, added] = type_of_.emplace(node, &type);
                 !added && known->second != &type) {
                 before[known->second].push_back(node);
@@ -64,10 +66,10 @@ class TypeChecker {
                 fmt::format("{} names {} unknown to slurm.conf, the first is \"{}\"", at(type),
                             count_of(unknown.size(), "node"), unknown.front()));
         }
-        for (const auto& [other, nodes] : before) {
+        for (const auto& [other, shared] : before) {
             say(Level::warning,
                 fmt::format("{} names {} that \"{}\" has, which comes first and counts", at(type),
-                            job::compress_hostlist(nodes), other->name));
+                            job::compress_hostlist(shared), other->name));
         }
     }
 

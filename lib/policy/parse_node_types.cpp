@@ -62,20 +62,14 @@ Reader::Handler names(const Reader& reader, std::vector<std::string>& to,
     };
 }
 
-Reader::Handler hostlist(const Reader& reader, std::vector<std::string>& to) {
+Reader::Handler hostlist(const Reader& reader, std::string& to) {
     return [&reader, &to](const toml::node& value) {
-        std::string text;
-        reader.text(text)(value);
-        if (!value.is_string()) {
-            return;
-        }
-        auto nodes = job::expand_hostlist(text);
-        if (nodes && nodes->empty()) {
+        reader.text(to)(value);
+        const auto count = job::count_hosts(to);
+        if (value.is_string() && !count) {
+            reader.complain(value, count.error().message);
+        } else if (value.is_string() && *count == 0) {
             reader.complain(value, "expected a host list, \"gpu[001-064]\", not an empty text");
-        } else if (nodes) {
-            to = std::move(*nodes);
-        } else {
-            reader.complain(value, nodes.error().message);
         }
     };
 }

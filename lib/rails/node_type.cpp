@@ -4,12 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "job/hostlist.hpp"
+
 namespace railhead::rails {
 
 const NodeType* find_node_type(const std::vector<NodeType>& types, std::string_view node_name) {
-    const auto found = std::ranges::find_if(types, [&](const NodeType& type) {
-        return std::ranges::find(type.nodes, node_name) != type.nodes.end();
-    });
+    const auto found = std::ranges::find_if(
+        types, [&](const NodeType& type) { return job::hostlist_has(type.nodes, node_name); });
     return found == types.end() ? nullptr : &*found;
 }
 

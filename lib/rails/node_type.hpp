@@ -35,7 +35,7 @@ struct Setting {
 
 struct NodeType {
     std::string name;
-    std::vector<std::string> nodes;  ///< NodeNames, as the host list has them
+    std::string nodes;               ///< host list of NodeNames
     std::vector<std::string> rails;  ///< "mlx5_0" or "mlx5_0:1"; empty: found on each node
     bool nccl_ib_hca = true;         ///< tell NCCL the rails?
     bool ucx_net_devices = true;     ///< tell UCX the NICs of a task's GPUs?

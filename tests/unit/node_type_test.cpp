@@ -55,7 +55,7 @@ health = "strict"
     REQUIRE(policy->node_types.size() == 1);
     const auto& one = policy->node_types[0];
     CHECK(one.name == "h100");
-    CHECK(one.nodes == Lines{"gpu001", "gpu002", "gpu003"});
+    CHECK(one.nodes == "gpu[001-003]");
     CHECK(one.rails == Lines{"mlx5_0", "mlx5_3:2"});
     CHECK_FALSE(one.nccl_ib_hca);
     CHECK_FALSE(one.ucx_net_devices);

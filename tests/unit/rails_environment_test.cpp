@@ -238,10 +238,10 @@ TEST_CASE("a declared list is told on a node that lacks one of it, or all",
 
 TEST_CASE("the first type that has the node counts", "[rails][node_type]") {
     auto first = type_h100();
-    first.nodes = {"n1", "n2"};
+    first.nodes = "n[1-2]";
     auto second = type_h100();
     second.name = "rest";
-    second.nodes = {"n2", "n3"};
+    second.nodes = "n2,n3";
     const std::vector<rails::NodeType> types{first, second};
     CHECK(rails::find_node_type(types, "n2") == &types[0]);
     CHECK(rails::find_node_type(types, "n3") == &types[1]);

@@ -20,12 +20,12 @@ struct Choice {
     std::string_view yes, no;
 };
 using File = std::string PluginArguments::*;
-using Memory = MemoryPolicy PluginArguments::*;
+using MemoryWord = Memory PluginArguments::*;
 using Names = std::vector<std::string> PluginArguments::*;
 
 struct Key {
     std::string_view name;
-    std::variant<Choice, File, Memory, Names> target;
+    std::variant<Choice, File, MemoryWord, Names> target;
 };
 
 constexpr Choice on_off(bool PluginArguments::*member) {
@@ -39,6 +39,7 @@ constexpr std::array keys{
     Key{"topology", &PluginArguments::topology},
     Key{"nics", &PluginArguments::nics},
     Key{"nccl_conf", &PluginArguments::nccl_conf},
+    Key{"policy", &PluginArguments::policy},
     Key{"rail", on_off(&PluginArguments::rail)},
     Key{"gpu_affinity", on_off(&PluginArguments::gpu_affinity)},
     Key{"memory", &PluginArguments::memory},
@@ -61,10 +62,10 @@ struct Assign {
         to.*member = value;
         return value.starts_with('/');
     }
-    bool operator()(Memory member) const {
-        to.*member = value == "prefer" ? MemoryPolicy::prefer
-                     : value == "bind" ? MemoryPolicy::bind
-                                       : MemoryPolicy::off;
+    bool operator()(MemoryWord member) const {
+        to.*member = value == "prefer" ? Memory::prefer
+                     : value == "bind" ? Memory::bind
+                                       : Memory::off;
         return value == "prefer" || value == "bind" || value == "off";
     }
     bool operator()(Names member) const {
@@ -84,7 +85,7 @@ struct Values {
         return fmt::format("{} or {}", choice.yes, choice.no);
     }
     std::string operator()(File /*member*/) const { return "a file's absolute path"; }
-    std::string operator()(Memory /*member*/) const { return "prefer, bind or off"; }
+    std::string operator()(MemoryWord /*member*/) const { return "prefer, bind or off"; }
     std::string operator()(Names /*member*/) const { return "RDMA devices: mlx5_0,mlx5_1"; }
 };
 

@@ -20,11 +20,12 @@ struct Choice {
     std::string_view yes, no;
 };
 using File = std::string PluginArguments::*;
+using MemoryWord = Memory PluginArguments::*;
 using Names = std::vector<std::string> PluginArguments::*;
 
 struct Key {
     std::string_view name;
-    std::variant<Choice, File, Names> target;
+    std::variant<Choice, File, MemoryWord, Names> target;
 };
 
 constexpr Choice on_off(bool PluginArguments::*member) {
@@ -38,8 +39,11 @@ constexpr std::array keys{
     Key{"topology", &PluginArguments::topology},
     Key{"nics", &PluginArguments::nics},
     Key{"nccl_conf", &PluginArguments::nccl_conf},
+    Key{"policy", &PluginArguments::policy},
     Key{"rail", on_off(&PluginArguments::rail)},
     Key{"gpu_affinity", on_off(&PluginArguments::gpu_affinity)},
+    Key{"memory", &PluginArguments::memory},
+    Key{"omp_num_threads", Choice{&PluginArguments::omp_cores, "cores", "off"}},
     Key{"user_off", true_false(&PluginArguments::user_off)},
     Key{"strict", true_false(&PluginArguments::strict)},
     Key{"verbose", true_false(&PluginArguments::verbose)},
@@ -58,6 +62,12 @@ struct Assign {
         to.*member = value;
         return value.starts_with('/');
     }
+    bool operator()(MemoryWord member) const {
+        to.*member = value == "prefer" ? Memory::prefer
+                     : value == "bind" ? Memory::bind
+                                       : Memory::off;
+        return value == "prefer" || value == "bind" || value == "off";
+    }
     bool operator()(Names member) const {
         for (const auto name : split(value, ',')) {
             if (name.empty()) {
@@ -75,6 +85,7 @@ struct Values {
         return fmt::format("{} or {}", choice.yes, choice.no);
     }
     std::string operator()(File /*member*/) const { return "a file's absolute path"; }
+    std::string operator()(MemoryWord /*member*/) const { return "prefer, bind or off"; }
     std::string operator()(Names /*member*/) const { return "RDMA devices: mlx5_0,mlx5_1"; }
 };
 

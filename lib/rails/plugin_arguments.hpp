@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "rails/node_type.hpp"
 
 namespace railhead::rails {
 
@@ -16,8 +17,11 @@ struct PluginArguments {
     std::string topology;           ///< topology=FILE: a recorded node, of any kind; "": look
     std::vector<std::string> nics;  ///< nics=a,b: the rails of this type of node, declared
     std::string nccl_conf = "/etc/nccl.conf";  ///< nccl_conf=FILE: the site's file on the node
+    std::string policy;                        ///< policy=FILE; "": beside slurm.conf
     bool rail = true;                          ///< rail=auto|off
     bool gpu_affinity = true;                  ///< gpu_affinity=auto|off
+    Memory memory = Memory::prefer;  ///< memory=prefer|bind|off
+    bool omp_cores = false;  ///< omp_num_threads=off|cores: set OMP_NUM_THREADS
     bool user_off = true;  ///< user_off=true|false: may a job turn the plugin off?
     bool strict = false;   ///< strict=true|false: trouble of ours fails the task
     bool verbose = false;  ///< verbose, verbose=true|false: say what was done

@@ -1,6 +1,5 @@
 #include "checkpoint/question.hpp"
 
-#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -10,20 +9,21 @@ namespace railhead::checkpoint {
 
 namespace {
 
-bool is_positive(const std::optional<double>& value) {
-    return !value || (*value > 0 && std::isfinite(*value));
-}
+/// More is no figure of any cluster, and would not fit what counts.
+constexpr double most = 1e18;
 
 /// Numbers of which 0 or less mean nothing, whatever else is asked.
 Result<void> check_numbers(const Question& question) {
     const std::pair<std::string_view, std::optional<double>> numbers[] = {
         {"bytes of a checkpoint", question.bytes},         {"parameters", question.params},
         {"bytes per parameter", question.bytes_per_param}, {"a time limit", question.time_limit_s},
-        {"the time of a step", question.step_s},           {"an interval", question.own_interval_s},
+        {"a time of observation", question.observed_s},    {"the time of a step", question.step_s},
+        {"an interval", question.own_interval_s},
     };
     for (const auto& [what, value] : numbers) {
-        if (!is_positive(value)) {
-            return fail(Errc::bad_input, fmt::format("{}: {:g} is not more than 0", what, *value));
+        if (value && !(*value > 0 && *value <= most)) {
+            return fail(Errc::bad_input,
+                        fmt::format("{}: {:g} is not more than 0, or too large", what, *value));
         }
     }
     for (const auto& count : {question.nodes, question.gpus, question.gpus_per_node,

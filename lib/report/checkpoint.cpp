@@ -26,12 +26,19 @@ std::string span_text(const Recommendation& about) {
     return about.has_time_limit ? "in " + time_text(about.span_s) : std::string{"a day"};
 }
 
+std::string steps_text(double steps) {
+    constexpr double few = 10;
+    return steps < few ? fmt::format(", {:.2g} steps", steps)
+                       : fmt::format(", {:.0f} steps", steps);
+}
+
 std::string interval_text(const Outcome& outcome) {
+    constexpr double short_s = 10;  // whose seconds are told already
     const auto time = time_text(outcome.interval_s);
     const auto seconds = fmt::format("{:.0f} s", outcome.interval_s);
-    const auto steps = outcome.steps ? fmt::format(", {:.6g} steps", *outcome.steps) : "";
-    return time == seconds || outcome.interval_s < 10 ? time + steps
-                                                      : time + " (" + seconds + ")" + steps;
+    const auto steps = outcome.steps ? steps_text(*outcome.steps) : std::string{};
+    return time == seconds || outcome.interval_s < short_s ? time + steps
+                                                           : time + " (" + seconds + ")" + steps;
 }
 
 std::string why(const Recommendation& about) {

@@ -112,6 +112,13 @@ TEST_CASE("ckpt simulates the same with the same seed", "[cli][ckpt]") {
     CHECK_THAT(ckpt(bursty).out, ContainsSubstring("Weibull gaps of shape 0.63"));
 }
 
+TEST_CASE("an interval that is no interval is priced as one", "[cli][ckpt]") {
+    const auto output = ckpt({"--cost", "5m", "--mtbf", "24h", "--interval", "1e-300s", "--step",
+                              "1s", "--simulate", "--runs", "2", "--json"});
+    CHECK(output.status == 0);
+    CHECK_THAT(output.out, ContainsSubstring("\"share\": 1.0"));
+}
+
 TEST_CASE("ckpt draws the curve into a file, beside the text", "[cli][ckpt]") {
     const TempDir folder;
     const auto file = folder.path("curve.svg");
@@ -158,6 +165,12 @@ TEST_CASE("what ckpt cannot answer is an error that says what to do", "[cli][ckp
          {"--params", "7B", "--bytes-per-param", "adam-mixd", "--bandwidth", "5", "--mtbf", "1d"},
          "did you mean \"adam-mixed\"?"},
         {"a control character", {"--cost", "5\x1bm", "--mtbf", "1d"}, "--cost \"5?m\""},
+        {"a time that no counter holds",
+         {"--cost", "1m", "--failures", "1", "--observed", "1e300d"},
+         "a time of observation: 8.64e+304 is not more than 0, or too large"},
+        {"more failures than can be",
+         {"--cost", "1m", "--nodes", "4", "--rate", "1e300"},
+         "an MTBF of"},
         {"a negative cost", {"--cost=-5m", "--mtbf", "1d"}, "a checkpoint cost of -300 s"},
         {"half a node", {"--cost", "1m", "--nodes", "0.5"}, "--nodes"},
         {"fewer than no nodes", {"--cost", "1m", "--nodes=-4"}, "--nodes"},

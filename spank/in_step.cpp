@@ -8,6 +8,7 @@
 
 #include "affinity/cpu_bind.hpp"
 #include "base/text.hpp"
+#include "health.hpp"
 #include "in_task.hpp"
 #include "node/probe.hpp"
 #include "rails/nccl_conf.hpp"
@@ -62,7 +63,8 @@ std::vector<rails::Owner> conf_variables(const std::string& site_file, const Ses
 /// Looks at the node; the text says what is in the way.  The plan is made in any case: the site's
 /// own list holds on a node that cannot be read, too.
 std::string look(Step& step) {
-    auto node = node::probe({.hwloc_xml = step.arguments.topology});
+    auto node = node::probe(
+        {.hwloc_xml = step.arguments.topology, .root = step.arguments.root});
     if (node) {
         step.node = std::move(*node);
     }
@@ -145,6 +147,7 @@ void prepare(const Session& session) {
     if (!step->trouble.empty()) {
         slurm_info("railhead: %s", step->trouble.c_str());  // the daemon's log only
     }
+    look_at_health(*step);
     current = std::move(step);
 }
 
@@ -152,6 +155,9 @@ bool apply(const Session& session) {
     clean(session);
     if (!current || !(current->choice.rail || current->choice.gpu_affinity)) {
         return true;
+    }
+    if (!pass_health(session, *current)) {
+        return false;
     }
     const bool strict = current->arguments.strict;
     const auto visible = current->trouble.empty()

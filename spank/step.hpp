@@ -24,6 +24,7 @@ struct Step {
     rails::RailPlan plan;
     std::vector<rails::Owner> conf;  ///< variables that files of NCCL set
     affinity::StepTasks tasks;
+    std::string unhealthy;    ///< what is wrong with the rails, where the site wants to know
     bool user_binds = false;  ///< --cpu-bind was given
     std::string trouble;      ///< why the tasks cannot be served, to be told by the first one
 };

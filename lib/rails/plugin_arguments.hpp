@@ -5,12 +5,21 @@
 // Read by the plugin in every command and daemon, and by `railhead check`.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
 
 namespace railhead::rails {
+
+/// What is done about a rail that is down, slow or missing.
+enum class Health : std::uint8_t {
+    off,
+    note,   ///< the daemon's log
+    warn,   ///< also the user's terminal, once a node
+    strict  ///< the step fails
+};
 
 struct PluginArguments {
     std::string topology;           ///< topology=FILE: the node as hwloc XML; "": look
@@ -19,6 +28,8 @@ struct PluginArguments {
     bool rail = true;                          ///< rail=auto|off
     bool gpu_affinity = true;                  ///< gpu_affinity=auto|off
     bool user_off = true;  ///< user_off=true|false: may a job turn the plugin off?
+    Health health = Health::note;  ///< health=off|note|warn|strict
+    std::string root = "/";  ///< root=DIR: sys and proc lie below it; for tests of a set-up
     bool strict = false;   ///< strict=true|false: trouble of ours fails the task
     bool verbose = false;  ///< verbose, verbose=true|false: say what was done
 };

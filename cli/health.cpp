@@ -1,0 +1,150 @@
+// railhead health: whether the rails of this node are as they should be; for HealthCheckProgram.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "command.hpp"
+#include "drain.hpp"
+#include "environment.hpp"
+#include "node/probe.hpp"
+#include "node/verbs.hpp"
+#include "rails/health_check.hpp"
+#include "report/health.hpp"
+
+namespace railhead::cli {
+
+namespace {
+
+// slurmd ends a HealthCheckProgram after 60 s; with scontrol's own limits these are 10 s at most.
+constexpr std::chrono::milliseconds node_limit{3500};
+constexpr std::chrono::milliseconds ports_limit{2000};
+
+struct Options {
+    std::string hwloc_xml;
+    std::string root = "/";
+    std::vector<std::string> rails;
+    std::optional<unsigned> gpus;
+    std::string node_name;
+    std::string scontrol;
+    bool json = false;
+    bool verbose = false;
+    bool strict = false;
+    bool drain = false;
+};
+
+/// NodeName: slurmd tells a HealthCheckProgram; else the host's name up to the first dot.
+std::string name_of_node(const Options& options) {
+    if (!options.node_name.empty()) {
+        return options.node_name;
+    }
+    if (auto name = own_variable("SLURMD_NODENAME")) {
+        return *name;
+    }
+    std::array<char, 256> host{};
+    ::gethostname(host.data(), host.size() - 1);
+    const std::string name{host.data()};
+    return name.substr(0, name.find('.'));
+}
+
+struct Looked {
+    node::Node node;
+    rails::RailPlan plan;
+    std::vector<rails::Finding> findings;
+};
+
+/// Fills `looked` as far as it gets.
+Result<void> look(const Options& options, Looked& looked) {
+    auto read =
+        node::probe({.hwloc_xml = options.hwloc_xml, .root = options.root, .limit = node_limit});
+    if (!read) {
+        return propagate(read);
+    }
+    looked.node = std::move(*read);
+    looked.plan = rails::plan_rails(looked.node, options.rails);
+    rails::HealthCheck check{.root = options.root,
+                             .declared = !options.rails.empty(),
+                             .gpus = options.gpus,
+                             .try_devices = {},
+                             .limit = ports_limit};
+    if (options.root == "/") {  // else the devices here are not those of the tree
+        check.try_devices = &node::find_unusable_devices;
+    }
+    auto found = rails::check_health(looked.node, looked.plan, check);
+    if (!found) {
+        return propagate(found);
+    }
+    looked.findings = std::move(*found);
+    return {};
+}
+
+void drain(const Options& options, const std::string& reason, Console& console) {
+    const auto scontrol =
+        options.scontrol.empty() ? find_scontrol() : Result<std::string>{options.scontrol};
+    const auto done = scontrol ? drain_node(*scontrol, name_of_node(options), reason)
+                               : Result<std::string>{scontrol};
+    if (!done) {
+        return console.warn(done.error());
+    }
+    console.err << "railhead: " << *done << '\n';
+}
+
+void run(const Options& options, Console& console) {
+    Looked looked;
+    const auto told = look(options, looked);
+    if (!told && !options.strict) {
+        return console.fail(told.error());
+    }
+    const auto wrong = told ? rails::health_line(looked.findings, options.strict)
+                            : "cannot tell: " + printable(to_string(told.error()));
+    const bool healthy = wrong.empty();
+    const report::HealthReport report{
+        looked.node, looked.plan, looked.findings, healthy,
+        healthy ? report::healthy_line(looked.node, looked.plan) : wrong};
+    const auto line = "railhead: " + report.line;
+    console.out << (options.json ? report::health_json(report) : line + '\n');
+    if (options.verbose && !options.json) {
+        console.out << report::health_text(report);
+    }
+    if (!healthy) {
+        console.leave(Exit::findings);
+        if (options.drain) {
+            drain(options, line, console);
+        }
+    }
+}
+
+}  // namespace
+
+void add_health(CLI::App& app, Console& console) {
+    auto options = std::make_shared<Options>();
+    auto* command =
+        app.add_subcommand("health", "Whether the rails of this node are up and at full speed");
+    command->add_option("--hwloc-xml", options->hwloc_xml,
+                        "What the node is made of: XML of lstopo (default: this machine)");
+    command->add_option("--root", options->root, "sys and proc lie below it (default: /)");
+    command->add_option("--rails", options->rails, "The rails it should have: mlx5_0,mlx5_3")
+        ->delimiter(',');
+    command->add_option("--gpus", options->gpus, "How many GPUs it should have");
+    command->add_flag("--strict", options->strict,
+                      "Advice, and not being able to tell, are unhealthy too");
+    auto* drain = command->add_flag("--drain", options->drain, "Drain the node if it is unhealthy");
+    command
+        ->add_option("--node", options->node_name,
+                     "NodeName to drain (default: SLURMD_NODENAME, else the host's name)")
+        ->needs(drain);
+    command->add_option("--scontrol", options->scontrol, "Where scontrol is")->needs(drain);
+    command->add_flag("--verbose", options->verbose, "What to do about each finding");
+    command->add_flag("--json", options->json, "Write JSON, schema railhead.health/1");
+    command->callback([options, &console] { run(*options, console); });
+}
+
+}  // namespace railhead::cli

@@ -36,6 +36,7 @@ struct Console {
 void add_check(CLI::App& app, Console& console);
 void add_explain(CLI::App& app, Console& console);
 void add_health(CLI::App& app, Console& console);
+void add_node(CLI::App& app, Console& console);
 void add_order(CLI::App& app, Console& console);
 void add_policy(CLI::App& app, Console& console);
 void add_rails(CLI::App& app, Console& console);

@@ -15,8 +15,8 @@
 #include "command.hpp"
 #include "drain.hpp"
 #include "environment.hpp"
-#include "node/probe.hpp"
 #include "node/verbs.hpp"
+#include "node_source.hpp"
 #include "rails/health_check.hpp"
 #include "report/health.hpp"
 
@@ -29,8 +29,7 @@ constexpr std::chrono::milliseconds node_limit{3500};
 constexpr std::chrono::milliseconds ports_limit{2000};
 
 struct Options {
-    std::string hwloc_xml;
-    std::string root = "/";
+    NodeSource source;
     std::vector<std::string> rails;
     std::optional<unsigned> gpus;
     std::string node_name;
@@ -63,19 +62,18 @@ struct Looked {
 
 /// Fills `looked` as far as it gets.
 Result<void> look(const Options& options, Looked& looked) {
-    auto read =
-        node::probe({.hwloc_xml = options.hwloc_xml, .root = options.root, .limit = node_limit});
+    auto read = read_node(options.source);
     if (!read) {
         return propagate(read);
     }
     looked.node = std::move(*read);
     looked.plan = rails::plan_rails(looked.node, options.rails);
-    rails::HealthCheck check{.root = options.root,
+    rails::HealthCheck check{.root = options.source.root,
                              .declared = !options.rails.empty(),
                              .gpus = options.gpus,
                              .try_devices = {},
                              .limit = ports_limit};
-    if (options.root == "/") {  // else the devices here are not those of the tree
+    if (options.source.root == "/") {  // else the devices here are not those of the tree
         check.try_devices = &node::find_unusable_devices;
     }
     auto found = rails::check_health(looked.node, looked.plan, check);
@@ -126,11 +124,11 @@ void run(const Options& options, Console& console) {
 
 void add_health(CLI::App& app, Console& console) {
     auto options = std::make_shared<Options>();
+    options->source.limit = node_limit;
     auto* command =
         app.add_subcommand("health", "Whether the rails of this node are up and at full speed");
-    command->add_option("--hwloc-xml", options->hwloc_xml,
-                        "What the node is made of: XML of lstopo (default: this machine)");
-    command->add_option("--root", options->root, "sys and proc lie below it (default: /)");
+    add_node_source(*command, options->source, "file");
+    command->add_option("--root", options->source.root, "sys and proc lie below it (default: /)");
     command->add_option("--rails", options->rails, "The rails it should have: mlx5_0,mlx5_3")
         ->delimiter(',');
     command->add_option("--gpus", options->gpus, "How many GPUs it should have");

@@ -4,7 +4,7 @@
 
 #include "command.hpp"
 #include "environment.hpp"
-#include "node/probe.hpp"
+#include "node_source.hpp"
 #include "rails/environment.hpp"
 #include "rails/nccl_conf.hpp"
 #include "rails/rail_plan.hpp"
@@ -15,7 +15,7 @@ namespace railhead::cli {
 namespace {
 
 struct Options {
-    std::string hwloc_xml;
+    NodeSource source;
     bool json = false;
 };
 
@@ -38,14 +38,13 @@ std::vector<rails::Owner> conf_variables(Console& console) {
 }
 
 void run(const Options& options, Console& console) {
-    const auto node = node::probe(
-        {.hwloc_xml = options.hwloc_xml, .root = options.hwloc_xml.empty() ? "/" : "/nonexistent"});
+    const auto node = read_node(options.source);
     if (!node) {
         return console.fail(node.error());
     }
     const auto plan = rails::plan_rails(*node);
     // A recorded node is another machine: neither its files nor its user are here.
-    const bool here = options.hwloc_xml.empty();
+    const bool here = options.source.is_live();
     const auto environment = rails::plan_environment(
         *node, plan, plan.gpus.empty() ? std::vector<std::size_t>{} : plan.gpus[0].nics,
         here ? conf_variables(console) : std::vector<rails::Owner>{},
@@ -61,8 +60,7 @@ void run(const Options& options, Console& console) {
 void add_rails(CLI::App& app, Console& console) {
     auto options = std::make_shared<Options>();
     auto* command = app.add_subcommand("rails", "The NICs and CPUs of each GPU of a node");
-    command->add_option("--hwloc-xml", options->hwloc_xml,
-                        "A recorded node: XML of lstopo (default: this machine)");
+    add_node_source(*command, options->source, "file");
     command->add_flag("--json", options->json, "Write JSON, schema railhead.rails/1");
     command->callback([options, &console] { run(*options, console); });
 }

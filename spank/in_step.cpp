@@ -63,8 +63,7 @@ std::vector<rails::Owner> conf_variables(const std::string& site_file, const Ses
 /// Looks at the node; the text says what is in the way.  The plan is made in any case: the site's
 /// own list holds on a node that cannot be read, too.
 std::string look(Step& step) {
-    auto node = node::probe(
-        {.hwloc_xml = step.arguments.topology, .root = step.arguments.root});
+    auto node = node::probe({.file = step.arguments.topology, .root = step.arguments.root});
     if (node) {
         step.node = std::move(*node);
     }

@@ -248,6 +248,14 @@ unsigned port_of(hwloc_obj_t verbs) {
     return 1;
 }
 
+/// libfabric's name for the device behind an interface: cxi0 for hsi0.  The driver numbers both
+/// alike; an interface that was given another name keeps it here.
+std::string slingshot_name(std::string_view interface) {
+    const auto number =
+        interface.starts_with("hsi") ? parse_number<unsigned>(interface.substr(3)) : std::nullopt;
+    return number ? fmt::format("cxi{}", *number) : printable(interface);
+}
+
 /// Port, state, rate and layer as the OpenFabrics device `verbs` says.
 void add_port(Nic& nic, hwloc_obj_t verbs) {
     nic.port = port_of(verbs);
@@ -261,10 +269,13 @@ void add_port(Nic& nic, hwloc_obj_t verbs) {
     }
 }
 
-Nic to_nic(const Node& node, hwloc_obj_t pci, hwloc_obj_t verbs, hwloc_obj_t place) {
+/// `device` is the OpenFabrics device, or Slingshot's network interface.
+Nic to_nic(const Node& node, hwloc_obj_t pci, hwloc_obj_t device, hwloc_obj_t place) {
     const auto& attributes = pci->attr->pcidev;
+    const std::string_view name{device->name == nullptr ? "" : device->name};
     Nic nic;
-    nic.name = printable(verbs->name == nullptr ? "" : verbs->name);
+    nic.name = device->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK ? slingshot_name(name)
+                                                                   : printable(name);
     nic.pci = address_of(attributes);
     nic.kind = fmt::format("{:04x}:{:04x}", attributes.vendor_id, attributes.device_id);
     nic.link_layer = layer_of_class(attributes.class_id);
@@ -272,12 +283,12 @@ Nic to_nic(const Node& node, hwloc_obj_t pci, hwloc_obj_t verbs, hwloc_obj_t pla
     if (attributes.linkspeed > 0) {
         nic.pcie_gbyte_per_s = static_cast<double>(attributes.linkspeed);
     }
-    for (auto* const device : os_devices(pci)) {
-        if (device->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK && device->name != nullptr) {
-            nic.netdevs.push_back(printable(device->name));
+    for (auto* const other : os_devices(pci)) {
+        if (other->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK && other->name != nullptr) {
+            nic.netdevs.push_back(printable(other->name));
         }
     }
-    add_port(nic, verbs);
+    add_port(nic, device);
     return nic;
 }
 
@@ -328,6 +339,14 @@ struct Devices {
     std::vector<Found<Nic>> nics;
 };
 
+/// HPE's Slingshot NICs (cxi) have no OpenFabrics device: their network interface stands for them.
+bool speaks_rdma(hwloc_obj_t pci, hwloc_obj_t device) {
+    constexpr unsigned vendor_cray = 0x17db;
+    const auto type = device->attr->osdev.type;
+    return type == HWLOC_OBJ_OSDEV_OPENFABRICS ||
+           (type == HWLOC_OBJ_OSDEV_NETWORK && pci->attr->pcidev.vendor_id == vendor_cray);
+}
+
 Devices find_devices(const Node& node, hwloc_topology* topology) {
     Devices found;
     for (hwloc_obj_t pci = nullptr; (pci = hwloc_get_next_pcidev(topology, pci)) != nullptr;) {
@@ -336,7 +355,7 @@ Devices find_devices(const Node& node, hwloc_topology* topology) {
             found.gpus.push_back({to_gpu(node, pci, place), pci});
         }
         for (auto* const device : os_devices(pci)) {
-            if (device->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS) {
+            if (speaks_rdma(pci, device)) {
                 found.nics.push_back({to_nic(node, pci, device, place), pci});
             }
         }

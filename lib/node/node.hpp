@@ -1,7 +1,8 @@
 // One compute node as plain values: NUMA nodes, cores, GPUs, NICs and how far apart they are.
 //
-// from_hwloc.hpp and sysfs.hpp fill it, probe.hpp runs them with a time limit; rails/ and affinity/
-// only ask it questions, so a test is a table.  Everything here is hardware identity: nothing
+// from_hwloc.hpp and sysfs.hpp fill it from a machine, read_node.hpp from a file of any kind,
+// probe.hpp runs them with a time limit; rails/ and affinity/ only ask it questions, so a test is a
+// table.  Everything here is hardware identity: nothing
 // depends on the CPUs or devices that one job was given, but for `allowed` and `active`.
 #pragma once
 
@@ -94,6 +95,11 @@ struct Node {
     std::vector<std::vector<Path>> paths;  ///< paths[gpu][nic]
     std::vector<std::vector<GpuLink>> links;  ///< links[gpu][gpu]; empty where not known
     CpuSet allowed;                        ///< CPUs that this process may use at all (cgroup)
+    /// What the source lacks or contradicts, for people.  What is in doubt was not used.
+    std::vector<Error> warnings;
+    /// Why this source cannot tell the rails of the whole node: device names are not known, or
+    /// GPUs are cut off.  Then NCCL must not be given a list.  Empty: it can.
+    std::string incomplete;
 
     /// The position in `numa` of the NUMA node with this index, if there is one.
     [[nodiscard]] const NumaNode* find_numa(unsigned index) const;

@@ -1,23 +1,19 @@
 #include "node/probe.hpp"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
+#include <algorithm>
 #include <exception>
-#include <optional>
-#include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "base/child.hpp"
 #include "base/file.hpp"
-#include "base/pipe.hpp"
 #include "base/text.hpp"
 #include "node/from_hwloc.hpp"
+#include "node/read_node.hpp"
 #include "node/sysfs.hpp"
 #include "node/wire.hpp"
 
@@ -25,34 +21,52 @@ namespace railhead::node {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // ---- in the child -------------------------------------------------------------------------
 
-Result<Node> look(const ProbeOptions& options) {
-    Result<Node> node;
-    if (options.hwloc_xml.empty()) {
-        node = read_hwloc();
-    } else {
-        auto xml = read_file(options.hwloc_xml);
-        if (!xml) {
-            return propagate(xml);
-        }
-        node = parse_hwloc_xml(*xml, options.hwloc_xml);
+/// hwloc reads the tree below HWLOC_FSROOT as it reads that of its own machine.
+Result<Node> look_here(const std::string& root) {
+    const auto fsroot = "HWLOC_FSROOT=" + root;
+    std::vector<const char*> variables;
+    for (const auto* variable = hwloc_environment(); *variable != nullptr; ++variable) {
+        variables.push_back(*variable);
     }
+    if (root != "/") {
+        variables.push_back(fsroot.c_str());
+    }
+    variables.push_back(nullptr);
+    environ = const_cast<char**>(variables.data());
+    auto node = read_hwloc();
+    environ = const_cast<char**>(hwloc_environment());
+    return node;
+}
+
+Result<Node> look_at_file(const ProbeOptions& options) {
+    if (options.text) {
+        return parse_node(*options.text, options.file, options.kind);
+    }
+    auto text = read_file(options.file);
+    return text ? parse_node(*text, options.file, options.kind) : Result<Node>{propagate(text)};
+}
+
+Result<Node> look(const ProbeOptions& options) {
+    auto node = options.file.empty() ? look_here(options.root) : look_at_file(options);
     if (node) {
         add_sysfs(*node, options.root);
     }
     return node;
 }
 
-/// An error as one line: "error <tab> code <tab> file <tab> message".
+/// An error as one line: "error", code, file, line, column and message between tabs.
 std::string error_line(const Error& error) {
-    return fmt::format("error\t{}\t{}\t{}", static_cast<unsigned>(error.code),
-                       printable(error.where.file), printable(error.message));
+    auto message = printable(error.message);
+    std::ranges::replace(message, '\t', ' ');
+    return fmt::format("error\t{}\t{}\t{}\t{}\t{}", static_cast<unsigned>(error.code),
+                       printable(error.where.file), error.where.line, error.where.column, message);
 }
 
 std::string answer(const ProbeOptions& options) {
+    // Not setenv(): the lock it takes may have been held by another thread when we were forked.
+    environ = const_cast<char**>(hwloc_environment());
     try {
         const auto node = look(options);
         return node ? to_wire(*node) : error_line(node.error());
@@ -61,63 +75,18 @@ std::string answer(const ProbeOptions& options) {
     }
 }
 
-void write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        const auto written = ::write(fd, text.data(), text.size());
-        if (written < 0 && errno != EINTR) {
-            return;  // the parent no longer listens
-        }
-        text.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
-    }
-}
-
-/// Nothing may leave this function: the code above it on the stack is the parent's.
-[[noreturn]] void run_child(const ProbeOptions& options, int out) noexcept {
-    // The caller may have blocked these; a child that hangs must still be ended.
-    for (const int signal : {SIGTERM, SIGINT, SIGALRM, SIGPIPE}) {
-        ::signal(signal, SIG_DFL);
-    }
-    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = 0; fd <= 2; ++fd) {
-        ::dup2(null, fd);  // hwloc's warnings are not for the user's terminal
-    }
-    // Not setenv(): the lock it takes may have been held by another thread when we were forked.
-    environ = const_cast<char**>(hwloc_environment());
-    try {
-        write_all(out, answer(options));
-    } catch (...) {  // no memory even for an answer: the parent sees an empty one
-        ::_exit(1);
-    }
-    ::_exit(0);  // no destructor, no exit handler: they belong to the parent
-}
-
 // ---- in the parent ------------------------------------------------------------------------
-
-tl::unexpected<Error> fail_errno(const char* what) {
-    return fail(Errc::unavailable,
-                fmt::format("{}: {}", what, std::generic_category().message(errno)));
-}
-
-/// Waits for a child that has ended or was killed.  One that is stuck in the kernel cannot be
-/// killed, so it is left to whoever waits next rather than waited for.
-void reap(pid_t child) {
-    for (int tries = 0; tries < 1000; ++tries) {
-        const auto got = ::waitpid(child, nullptr, WNOHANG);
-        if (got == child || (got < 0 && errno != EINTR)) {
-            return;
-        }
-        ::usleep(1000);
-    }
-}
 
 Result<Node> parse_answer(std::string_view text) {
     const auto fields = split(text, '\t');
-    const auto code = fields.size() == 4 ? parse_number<unsigned>(fields[1]) : std::nullopt;
-    if (fields[0] == "error" && code && *code <= static_cast<unsigned>(Errc::internal)) {
-        return fail(static_cast<Errc>(*code), std::string{fields[3]}, {std::string{fields[2]}});
-    }
-    if (text.empty()) {
-        return fail(Errc::unavailable, "the look at this node's hardware ended without an answer");
+    if (fields[0] == "error" && fields.size() == 6) {
+        const auto code = parse_number<unsigned>(fields[1]);
+        const auto line = parse_number<unsigned>(fields[3]);
+        const auto column = parse_number<unsigned>(fields[4]);
+        if (code && *code <= static_cast<unsigned>(Errc::internal) && line && column) {
+            return fail(static_cast<Errc>(*code), std::string{fields[5]},
+                        {std::string{fields[2]}, *line, *column});
+        }
     }
     return from_wire(text);
 }
@@ -125,32 +94,9 @@ Result<Node> parse_answer(std::string_view text) {
 }  // namespace
 
 Result<Node> probe(const ProbeOptions& options) {
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-        return fail_errno("cannot make a pipe");
-    }
-    UniqueFd in{ends[0]};
-    UniqueFd out{ends[1]};
-
-    const pid_t child = ::fork();
-    if (child < 0) {
-        return fail_errno("cannot fork");
-    }
-    if (child == 0) {
-        run_child(options, out.get());
-    }
-    out = UniqueFd{};  // else the pipe would never end
-
-    const auto text = read_to_end(in.get(), Clock::now() + options.limit);
-    if (!text) {
-        ::kill(child, SIGKILL);
-    }
-    reap(child);
-    if (!text) {
-        return fail(Errc::unavailable, fmt::format("no answer from this node's hardware in {} ms",
-                                                   options.limit.count()));
-    }
-    return parse_answer(*text);
+    auto text =
+        run_in_child([&] { return answer(options); }, "this node's hardware", options.limit);
+    return text ? parse_answer(*text) : Result<Node>{propagate(text)};
 }
 
 }  // namespace railhead::node

@@ -8,21 +8,25 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "node/node.hpp"
+#include "node/read_node.hpp"
 
 namespace railhead::node {
 
 struct ProbeOptions {
-    std::string hwloc_xml;   ///< file of a recorded node; empty: this machine
-    std::string root = "/";  ///< below it lie sys/class/infiniband and proc/driver/nvidia
+    std::string file{};  ///< of a recorded node, of any kind of read_node.hpp; empty: this machine
+    std::optional<std::string> text{};      ///< what is in `file`, where it was read already
+    SourceKind kind = SourceKind::unknown;  ///< of `file`; unknown: what its content shows
+    std::string root = "/";  ///< below it lie the machine's sys and proc, which fill in the rest
     std::chrono::milliseconds limit{5000};
 };
 
 /// The Node, with `source` "live" or the file's name.
 ///
-/// Fails as read_hwloc(), read_file() and parse_hwloc_xml() do, and with `unavailable` when the
+/// Fails as read_hwloc(), read_file() and parse_node() do, and with `unavailable` when the
 /// limit passes or the child ends without an answer.  Safe to call in a process with several
 /// threads; no other thread may wait for any child (waitpid(-1)) meanwhile.
 [[nodiscard]] Result<Node> probe(const ProbeOptions& options);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <concepts>
 #include <iterator>
 #include <span>
 
@@ -15,7 +17,7 @@ namespace railhead::node {
 
 namespace {
 
-constexpr std::string_view header = "railhead-node\t2";
+constexpr std::string_view version = "3";
 constexpr std::string_view trailer = "end";
 
 // ---- writing ------------------------------------------------------------------------------
@@ -45,6 +47,35 @@ std::string nic_line(const Nic& nic) {
                        field(nic.numa), nic.active ? 1 : 0,
                        field(fmt::format("{}", fmt::join(nic.netdevs, ","))),
                        nic.virtual_function ? 1 : 0, field(nic.bond));
+}
+
+/// The distances: a line for each GPU to the NICs, then to the GPUs where that is known.
+std::string path_lines(const Node& node) {
+    std::string out;
+    auto into = std::back_inserter(out);
+    for (const auto& row : node.paths) {
+        out += "path";
+        for (const auto path : row) {
+            fmt::format_to(into, "\t{}", to_string(path));
+        }
+        out += '\n';
+    }
+    for (const auto& row : node.links) {
+        out += "link";
+        for (const auto& link : row) {
+            fmt::format_to(into, "\t{}", to_string(link.path));
+            if (link.direct > 0) {
+                fmt::format_to(into, ",{}", link.direct);
+            }
+        }
+        out += '\n';
+    }
+    return out;
+}
+
+std::string warning_line(const Error& warning) {
+    return fmt::format("warning\t{}\t{}\t{}\t{}\n", static_cast<unsigned>(warning.code),
+                       warning.where.line, warning.where.column, field(warning.message));
 }
 
 // ---- reading ------------------------------------------------------------------------------
@@ -78,6 +109,9 @@ class Reader {
         T value{};
         const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
         good_ = good_ && error == std::errc{} && end == word.data() + word.size();
+        if constexpr (std::floating_point<T>) {
+            good_ = good_ && std::isfinite(value);
+        }
         return value;
     }
 
@@ -184,6 +218,20 @@ std::vector<GpuLink> read_links(Reader& line, std::size_t count) {
     return row;
 }
 
+Error read_warning(Reader& line) {
+    Error warning;
+    const auto code = line.number<unsigned>();
+    if (code > static_cast<unsigned>(Errc::internal)) {
+        line.fail();
+    } else {
+        warning.code = static_cast<Errc>(code);
+    }
+    warning.where.line = line.number<unsigned>();
+    warning.where.column = line.number<unsigned>();
+    warning.message = line.text();
+    return warning;
+}
+
 /// Adds what one line says; false when it is not one of ours.
 bool read_line(Node& node, const std::vector<std::string_view>& fields) {
     Reader line{Fields{fields}.subspan(1)};
@@ -208,17 +256,32 @@ bool read_line(Node& node, const std::vector<std::string_view>& fields) {
         node.paths.push_back(read_paths(line, node.nics.size()));
     } else if (fields[0] == "link") {
         node.links.push_back(read_links(line, node.gpus.size()));
+    } else if (fields[0] == "warning") {
+        node.warnings.push_back(read_warning(line));
+        node.warnings.back().where.file = node.source;
+    } else if (fields[0] == "incomplete") {
+        node.incomplete = line.text();
     } else {
         return false;
     }
     return line.complete();
 }
 
+/// Whether every GPU has a path to every NIC, and a link to every GPU where links are known.
+bool is_whole(const Node& node) {
+    const auto all = [&](const auto& rows, std::size_t columns) {
+        return rows.size() == node.gpus.size() &&
+               std::ranges::all_of(rows, [&](const auto& row) { return row.size() == columns; });
+    };
+    return all(node.paths, node.nics.size()) &&
+           (node.links.empty() || all(node.links, node.gpus.size()));
+}
+
 }  // namespace
 
 std::string to_wire(const Node& node) {
-    std::string out = fmt::format("{}\nsource\t{}\nallowed\t{}\n", header, field(node.source),
-                                  to_string(node.allowed));
+    std::string out = fmt::format("{}{}\nsource\t{}\nallowed\t{}\n", wire_mark, version,
+                                  field(node.source), to_string(node.allowed));
     auto into = std::back_inserter(out);
     for (const auto& numa : node.numa) {
         fmt::format_to(into, "numa\t{}\t{}\t{}\t{}\n", numa.index, field(numa.socket),
@@ -233,22 +296,12 @@ std::string to_wire(const Node& node) {
     for (const auto& nic : node.nics) {
         out += nic_line(nic);
     }
-    for (const auto& row : node.paths) {
-        out += "path";
-        for (const auto path : row) {
-            fmt::format_to(into, "\t{}", to_string(path));
-        }
-        out += '\n';
+    out += path_lines(node);
+    for (const auto& warning : node.warnings) {
+        out += warning_line(warning);
     }
-    for (const auto& row : node.links) {
-        out += "link";
-        for (const auto& link : row) {
-            fmt::format_to(into, "\t{}", to_string(link.path));
-            if (link.direct > 0) {
-                fmt::format_to(into, ",{}", link.direct);
-            }
-        }
-        out += '\n';
+    if (!node.incomplete.empty()) {
+        fmt::format_to(into, "incomplete\t{}\n", field(node.incomplete));
     }
     return fmt::format("{}{}\n", out, trailer);
 }
@@ -259,19 +312,27 @@ Result<Node> from_wire(std::string_view text) {
         return fail(Errc::bad_input, "not a node that Railhead wrote",
                     {"", static_cast<unsigned>(line + 1), 1});
     };
-    const auto count = lines.size();
-    if (count < 3 || lines.front() != header || lines[count - 2] != trailer ||
-        !lines.back().empty()) {
+    if (!text.starts_with(wire_mark)) {
         return bad(0);
+    }
+    if (const auto found = lines[0].substr(wire_mark.size()); found != version) {
+        return fail(Errc::unsupported,
+                    fmt::format("a node recorded in version \"{}\", where this railhead reads "
+                                "version {}: record it again",
+                                printable(found), version),
+                    {"", 1, 1});
+    }
+    const auto count = lines.size();
+    if (count < 3 || lines[count - 2] != trailer || !lines.back().empty()) {
+        return bad(count - 1);  // cut short
     }
     Node node;
     for (std::size_t i = 1; i + 2 < count; ++i) {
-        if (!read_line(node, split(lines[i], '\t'))) {
+        if (!lines[i].starts_with('#') && !read_line(node, split(lines[i], '\t'))) {
             return bad(i);
         }
     }
-    if (node.paths.size() != node.gpus.size() ||
-        (!node.links.empty() && node.links.size() != node.gpus.size())) {
+    if (!is_whole(node)) {
         return bad(count - 2);
     }
     return node;

@@ -50,6 +50,7 @@ Reader::Keys gang_keys(const Reader& reader, Overlay& to) {
             {"exclusive", exclusive(reader, to.exclusive)},
             {"partial", reader.word(to.partial, partials)},
             {"isolation_note", reader.flag(to.isolation_note)},
+            {"sockets_note", reader.flag(to.sockets_note)},
             {"gpus_per_node", reader.number(to.gpus_per_node, 1, 1024)}};
 }
 

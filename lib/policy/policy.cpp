@@ -24,6 +24,7 @@ void apply(const Overlay& overlay, Settings& settings) {
     put(overlay.exclusive, settings.gang.exclusive);
     put(overlay.partial, settings.gang.partial);
     put(overlay.isolation_note, settings.gang.isolation_note);
+    put(overlay.sockets_note, settings.gang.sockets_note);
     put(overlay.gpus_per_node, settings.gang.gpus_per_node);
     put(overlay.override_user, settings.placement.override_user);
     put(overlay.price, settings.placement.price);

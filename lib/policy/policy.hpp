@@ -31,6 +31,7 @@ struct Overlay {
     std::optional<Exclusive> exclusive;
     std::optional<Partial> partial;
     std::optional<bool> isolation_note;
+    std::optional<bool> sockets_note;
     std::optional<std::uint32_t> gpus_per_node;
     std::optional<bool> override_user;
     std::optional<Price> price;

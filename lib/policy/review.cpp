@@ -120,6 +120,7 @@ Review review(const job::JobRequest& request, const Site& site) {
         apply_placement_rule(work);
         apply_steering_rule(work);
         apply_isolation_rule(work);
+        apply_sockets_rule(work);
     }
     return out;
 }

@@ -42,7 +42,7 @@ enum class NoteKind : std::uint8_t {
 };
 
 struct Note {
-    std::string_view rule;   ///< "gang", "lemons", "placement", "steering", "isolation", "site"
+    std::string_view rule;   ///< "gang", "lemons", "placement", "steering", "isolation", "sockets", "site"
     NoteKind kind = NoteKind::info;
     Mode mode = Mode::enforce;  ///< of the rule: a change was made (enforce) or only would be; what
                                 ///< a rule that observes has to say reaches the log alone

@@ -76,6 +76,8 @@ void apply_placement_rule(Work& work);
 void apply_steering_rule(Work& work);
 /// isolation.cpp: tells what --gpus-per-task and --gpu-bind cost.
 void apply_isolation_rule(Work& work);
+/// sockets.cpp: tells when the CPUs of a job can lie on one socket and its GPUs on several.
+void apply_sockets_rule(Work& work);
 
 /// The segment for `nodes` nodes in groups of `group` that can never take more blocks, or a
 /// higher level, than stock would, and is no larger than `most`; 0 when there is none.  Slurm places

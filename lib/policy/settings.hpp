@@ -31,6 +31,7 @@ struct GangSettings {
     Exclusive exclusive = Exclusive::when_safe;
     Partial partial = Partial::advise;
     bool isolation_note = true;   ///< tell users that --gpus-per-task hides peer GPUs from NCCL
+    bool sockets_note = true;     ///< tell users when CPUs may lie on one socket, GPUs on two
     std::uint32_t gpus_per_node = 0;  ///< 0: as slurm.conf says
 };
 

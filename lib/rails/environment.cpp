@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 namespace railhead::rails {
 
 namespace {
@@ -33,8 +35,11 @@ std::optional<Owner> owner_of(std::string_view name, const std::vector<Owner>& c
     return file == conf.end() ? std::nullopt : std::optional{*file};
 }
 
-bool speaks_verbs(const node::Nic& nic) {
-    return !nic.kind.starts_with("1d0f:");  // Amazon's EFA
+/// Devices that do not speak InfiniBand verbs, as people call them; "" for one that does.
+std::string_view libfabric_name(const node::Nic& nic) {
+    return nic.kind.starts_with("1d0f:")   ? "EFA"
+           : nic.kind.starts_with("17db:") ? "Slingshot"
+                                           : "";
 }
 
 }  // namespace
@@ -53,13 +58,15 @@ EnvironmentPlan plan_environment(const node::Node& node, const RailPlan& plan,
     };
     if (plan.list.empty()) {
         result.changes = clean_environment(environment);
-        result.silence = "this node has no rails";
+        result.silence = node.incomplete.empty() ? "this node has no rails" : node.incomplete;
         return result;
     }
-    const bool verbs = std::ranges::all_of(
-        plan.rails, [&](std::size_t nic) { return speaks_verbs(node.nics[nic]); });
-    if (!verbs) {
-        result.silence = "NCCL reaches EFA devices through libfabric";
+    std::string_view libfabric;
+    for (const auto nic : plan.rails) {
+        libfabric = std::max(libfabric, libfabric_name(node.nics[nic]));
+    }
+    if (!libfabric.empty()) {
+        result.silence = fmt::format("NCCL reaches {} devices through libfabric", libfabric);
     } else {
         set(hca, exact(plan.list));
         if (per_task && !nics.empty()) {

@@ -21,7 +21,7 @@ using node::PortState;
 
 /// Slingshot's NICs are no RDMA devices to the kernel: nothing below says how they are.
 bool is_told_by_sysfs(const Nic& nic) {
-    return !nic.name.starts_with("cxi");
+    return !nic.kind.starts_with("17db:");
 }
 
 bool is_nearer_than_rails(const Node& node, const RailPlan& plan, std::size_t nic) {

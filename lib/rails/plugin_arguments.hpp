@@ -22,7 +22,7 @@ enum class Health : std::uint8_t {
 };
 
 struct PluginArguments {
-    std::string topology;           ///< topology=FILE: the node as hwloc XML; "": look
+    std::string topology;           ///< topology=FILE: a recorded node, of any kind; "": look
     std::vector<std::string> nics;  ///< nics=a,b: the rails of this type of node, declared
     std::string nccl_conf = "/etc/nccl.conf";  ///< nccl_conf=FILE: the site's file on the node
     bool rail = true;                          ///< rail=auto|off

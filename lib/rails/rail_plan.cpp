@@ -227,7 +227,7 @@ RailPlan plan_rails(const Node& node, const std::vector<std::string>& declared) 
         keep_fast(node, plan.rails, plan.left_out);
         keep_one_layer(node, plan.rails, plan.left_out);
         std::ranges::sort(plan.left_out, {}, &LeftOut::nic);
-        plan.list = device_list(node, plan.rails);
+        plan.list = node.incomplete.empty() ? device_list(node, plan.rails) : "";
     }
     for (std::size_t gpu = 0; gpu < node.gpus.size(); ++gpu) {
         plan.gpus.push_back(near_rails(node, gpu, plan.rails));

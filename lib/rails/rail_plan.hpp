@@ -34,6 +34,7 @@ struct RailPlan {
     std::vector<LeftOut> left_out;   ///< every other NIC, ascending
     std::vector<GpuRails> gpus;      ///< one for each of Node::gpus; without rails: empty
     /// What NCCL is told: "mlx5_0:1,mlx5_3:1".  Rails in PCI order, or the site's own list as is.
+    /// Empty where there are none, or where Node::incomplete says why it cannot be made.
     std::string list;
     std::vector<std::string> missing;  ///< rails that the site's list has and this node has not
 };

@@ -10,6 +10,7 @@
 
 #include "affinity/binding.hpp"
 #include "base/text.hpp"
+#include "rails/warnings.hpp"
 #include "report/table.hpp"
 
 namespace railhead::report {
@@ -68,28 +69,41 @@ std::string counted(const std::vector<std::string>& texts) {
 std::string nic_text(const Nic& nic) {
     const auto rate = nic.gbit_per_s ? fmt::format("{:g} Gb/s ", *nic.gbit_per_s) : "";
     const auto layer = std::string{layer_name(nic.link_layer)};
-    return rate + (layer.empty() ? nic.kind : layer);
+    const auto what = layer.empty() ? nic.kind : layer;
+    return rate + (what.empty() ? "NIC" : what);
+}
+
+std::string gpu_text(const node::Gpu& gpu) {
+    const auto model = gpu.model.empty() ? gpu.vendor + " GPU" : printable(gpu.model);
+    const auto parts = gpu.rocm_indices.size();
+    return parts < 2 ? model : fmt::format("{} ({} ROCm devices each)", model, parts);
+}
+
+std::string cpus_text(const Node& node) {
+    if (node.cores.empty()) {
+        return "not known, but for those near a GPU";
+    }
+    const auto with_cpus = static_cast<std::uint64_t>(
+        std::ranges::count_if(node.numa, [](const auto& numa) { return !numa.cpus.empty(); }));
+    return fmt::format("{} on {}; allowed here: {}", count_of(node.cores.size(), "core"),
+                       count_of(with_cpus, "NUMA node"), to_string(node.allowed));
 }
 
 std::string summary(const NodeReport& report) {
     const auto& node = report.node;
     std::vector<std::string> gpus;
     for (const auto& gpu : node.gpus) {
-        gpus.push_back(printable(gpu.model));
+        gpus.push_back(gpu_text(gpu));
     }
     std::vector<std::string> rails;
     for (const auto nic : report.plan.rails) {
         rails.push_back(nic_text(node.nics[nic]));
     }
-    const auto with_cpus = static_cast<std::uint64_t>(
-        std::ranges::count_if(node.numa, [](const auto& numa) { return !numa.cpus.empty(); }));
     Table table;
     table.add({"Node", printable(node.source)});
     table.add({"GPUs", counted(gpus)});
     table.add({"Rails", counted(rails)});
-    table.add(
-        {"CPUs", fmt::format("{} on {}; allowed here: {}", count_of(node.cores.size(), "core"),
-                             count_of(with_cpus, "NUMA node"), to_string(node.allowed))});
+    table.add({"CPUs", cpus_text(node)});
     return table.text(0, width);
 }
 
@@ -105,8 +119,10 @@ std::string gpu_table(const NodeReport& report) {
         for (const auto nic : rails.nics) {
             nics.push_back(rails::device_port(report.node.nics[nic]));
         }
+        const auto cpus =
+            to_string(report.node.cores.empty() ? gpu.cpus : shares[gpu.index].cpus);
         table.add({fmt::format("{}", gpu.index), gpu.pci ? to_string(*gpu.pci) : "-",
-                   gpu.numa ? fmt::format("{}", *gpu.numa) : "-", to_string(shares[gpu.index].cpus),
+                   gpu.numa ? fmt::format("{}", *gpu.numa) : "-", cpus.empty() ? "-" : cpus,
                    nics.empty() ? "-" : std::string{to_string(rails.path)},
                    nics.empty() ? "-" : fmt::format("{}", fmt::join(nics, " "))});
     }
@@ -122,6 +138,26 @@ std::string left_out_table(const NodeReport& report) {
         table.add({name, "in the site's list of rails, but not on this node"});
     }
     return table.empty() ? std::string{} : "\nNICs left out\n" + table.text(2, width);
+}
+
+/// What the source left in doubt, then what is odd about the node.
+std::vector<std::string> warnings_of(const NodeReport& report) {
+    std::vector<std::string> warnings;
+    for (const auto& warning : report.node.warnings) {
+        warnings.push_back(printable(to_string(warning)));
+    }
+    for (auto& warning : rails::find_warnings(report.node, report.plan)) {
+        warnings.push_back(std::move(warning));
+    }
+    return warnings;
+}
+
+std::string warnings_text(const NodeReport& report) {
+    Table table;
+    for (const auto& warning : warnings_of(report)) {
+        table.add({"-", warning});
+    }
+    return table.empty() ? std::string{} : "\nWarnings\n" + table.text(2, width);
 }
 
 /// A list with blanks where a line of the table is to end, so that no other blank gets into it.
@@ -251,7 +287,8 @@ json environment_json(const rails::EnvironmentPlan& environment) {
 }  // namespace
 
 std::string rails_text(const NodeReport& report) {
-    return summary(report) + gpu_table(report) + left_out_table(report) + environment_table(report);
+    return summary(report) + gpu_table(report) + left_out_table(report) + warnings_text(report) +
+           environment_table(report);
 }
 
 std::string rails_json(const NodeReport& report) {
@@ -263,6 +300,10 @@ std::string rails_json(const NodeReport& report) {
                         {"nics", nics_json(report)},
                         {"rails", report.plan.list},
                         {"missing", report.plan.missing},
+                        {"incomplete", report.node.incomplete.empty()
+                                           ? json(nullptr)
+                                           : json(report.node.incomplete)},
+                        {"warnings", warnings_of(report)},
                         {"environment", environment_json(report.environment)}};
     constexpr int indent = 2;
     return document.dump(indent, ' ', false, json::error_handler_t::replace) + "\n";

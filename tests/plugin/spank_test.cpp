@@ -1,4 +1,5 @@
 // What the plugin does for a step, and what it takes from whom.
+#include "node/neutral.hpp"
 #include "plugin/spank_host.hpp"
 
 using fake_spank::job;
@@ -147,6 +148,35 @@ TEST_CASE("a step without GPUs is left as stock Slurm would", "[plugin]") {
     REQUIRE(plugin.run_step() == 0);
     CHECK(job().environment.empty());
     CHECK(job().log.empty());
+}
+
+// ---- where the node is from ----------------------------------------------------------------
+
+TEST_CASE("a recording or a matrix stands for the machine as hwloc's XML does", "[plugin]") {
+    const OwnMask mask;
+    const TempDir folder;
+    step("0", 1, 0);
+    SECTION("what railhead node record writes") {
+        const auto capture = folder.write(
+            "node", railhead::node::capture_text(railhead::node::make_neutral(
+                        railhead::test::recorded_node("two-cpu-8gpu.xml"))));
+        Plugin plugin{{"topology=" + capture}};
+        REQUIRE(plugin.run_step() == 0);
+        CHECK(variable("NCCL_IB_HCA") == "=" + eight_rails);
+        CHECK(variable("UCX_NET_DEVICES") == "mlx5_0:1");
+    }
+    SECTION("nvidia-smi topo -m") {
+        Plugin plugin{{"topology=" RAILHEAD_TEST_DATA "/topo-m/whole.txt"}};
+        REQUIRE(plugin.run_step() == 0);
+        CHECK(variable("NCCL_IB_HCA") == "=mlx5_0:1,mlx5_3:1");
+        CHECK(variable("UCX_NET_DEVICES") == "mlx5_0:1");
+    }
+    SECTION("a matrix without names") {
+        Plugin plugin{{"topology=" RAILHEAD_TEST_DATA "/topo-m/no-legend.txt"}};
+        REQUIRE(plugin.run_step() == 0);
+        CHECK(variable("NCCL_IB_HCA") == "(unset)");
+        CHECK(variable("RAILHEAD_NIC") == "(unset)");
+    }
 }
 
 // ---- whose word counts --------------------------------------------------------------------

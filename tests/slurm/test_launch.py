@@ -6,12 +6,13 @@ The nodes have two CPUs that exist, each a NUMA node with four GPUs and four NIC
 
 import json
 import re
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from conftest import CHECKOUT, PLUGINS, empty
+from conftest import BUILD, CHECKOUT, PLUGINS, empty
 from keeper import descendants, parents, wait_until
 from rig import Rig
 
@@ -338,6 +339,16 @@ def test_a_broken_topology_file_is_told_once_and_the_job_goes_on(start):
     assert result.stderr.count("node.xml\" is no topology in hwloc's XML: tasks get no NICs") == 1
     assert [variables(task) for task in reports(rig)] == [{}] * 4
     assert_nothing_drained(rig)
+
+
+def test_a_recorded_node_stands_for_the_machine(start, tmp_path):
+    recorded = tmp_path / "recorded"
+    subprocess.run([BUILD / "cli" / "railhead", "node", "record", "--output", recorded,
+                    "--from", CHECKOUT / "tests" / "data" / "nodes" / "two-cpu-8gpu.xml"], check=True)
+    rig = start(nodes=1, files={"node.xml": recorded.read_text()})
+    tasks = srun(rig, "-n2", "--gres=gpu:8")
+    assert [task["env"]["NCCL_IB_HCA"] for task in tasks] == ["=" + ALL_RAILS] * 2
+    assert [task["env"]["UCX_NET_DEVICES"] for task in tasks] == [FIRST_HALF, SECOND_HALF]
 
 
 def test_strict_ends_the_step_and_drains_no_node(start):

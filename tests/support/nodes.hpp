@@ -17,7 +17,7 @@ inline std::string node_file(const std::string& name) {
 
 /// tests/data/nodes/<name>, as the plugin would see it.
 inline node::Node recorded_node(const std::string& name) {
-    auto node = node::probe({.hwloc_xml = node_file(name), .root = "/nonexistent"});
+    auto node = node::probe({.file = node_file(name), .root = "/nonexistent"});
     if (!node) {
         throw std::runtime_error{to_string(node.error())};
     }

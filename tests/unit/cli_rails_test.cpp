@@ -1,3 +1,6 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <sstream>
 
 #include <nlohmann/json.hpp>
@@ -64,4 +67,80 @@ TEST_CASE("railhead rails looks at this machine", "[cli][rails]") {
     const auto live = run({"rails"});
     CHECK(live.status == 0);
     CHECK(live.out.starts_with("Node   live\n"));
+}
+
+TEST_CASE("railhead rails guesses the kind of a bare file", "[cli][rails]") {
+    const auto matrix = run({"rails", RAILHEAD_TEST_DATA "/topo-m/whole.txt"});
+    CHECK(matrix.status == 0);
+    CHECK_THAT(matrix.out, ContainsSubstring("\n1    -    1     16-31,48-63  PIX   mlx5_3:1\n"));
+    const auto named = run({"rails", "--topo-m", RAILHEAD_TEST_DATA "/topo-m/whole.txt"});
+    CHECK(named.out == matrix.out);
+    CHECK(run({"rails", railhead::test::node_file("dgx-h100.xml")}).out ==
+          run({"rails", "--hwloc-xml", railhead::test::node_file("dgx-h100.xml")}).out);
+}
+
+TEST_CASE("a file called - is standard input", "[cli][rails]") {
+    const int before = ::dup(0);
+    const int file = ::open(RAILHEAD_TEST_DATA "/topo-m/whole.txt", O_RDONLY);
+    REQUIRE(::dup2(file, 0) == 0);
+
+    const auto ran = run({"rails", "-"});
+
+    ::dup2(before, 0);
+    ::close(before);
+    ::close(file);
+    CHECK(ran.status == 0);
+    CHECK(ran.out.starts_with("Node   standard input\nGPUs   2 x nvidia GPU\n"));
+}
+
+TEST_CASE("two recorded nodes at once are one too many", "[cli][rails][errors]") {
+    const auto ran = run({"rails", "--topo-m", "a", "--hwloc-xml", "b"});
+    CHECK(ran.status == 2);
+    CHECK_THAT(ran.err, ContainsSubstring("--topo-m excludes --hwloc-xml"));
+}
+
+TEST_CASE("JSON says what a source left in doubt", "[cli][rails]") {
+    const auto json = [](const std::string& name) {
+        return nlohmann::json::parse(
+            run({"rails", "--json", RAILHEAD_TEST_DATA "/topo-m/" + name}).out);
+    };
+    CHECK(json("whole.txt")["incomplete"].is_null());
+    CHECK(json("whole.txt")["warnings"].empty());
+    const auto cut = json("gpu-rows-cut.txt");
+    CHECK(cut["incomplete"] == "the matrix is cut off before GPU1");
+    CHECK(cut["rails"] == "");
+    CHECK(cut["warnings"].size() == 1);
+}
+
+TEST_CASE("railhead node record keeps a node without what tells it from others",
+          "[cli][record]") {
+    const railhead::test::TempDir folder;
+    const auto file = folder.path("dgx.node");
+    const auto ran = run({"node", "record", "--from", railhead::test::node_file("dgx-h100.xml"),
+                          "--output", file});
+    CHECK(ran.status == 0);
+    CHECK(ran.out.empty());
+    CHECK_THAT(ran.err, ContainsSubstring("railhead: left out: UUIDs of 8 GPUs"));
+
+    const auto report = run({"rails", file});
+    const auto original = run({"rails", railhead::test::node_file("dgx-h100.xml")});
+    CHECK(report.out.substr(report.out.find("\nGPUs")) ==
+          original.out.substr(original.out.find("\nGPUs")));
+}
+
+TEST_CASE("a capture goes to standard output where no file is named", "[cli][record]") {
+    const auto ran = run({"node", "record"});
+    CHECK(ran.status == 0);
+    CHECK(ran.out.starts_with("railhead-node\t"));
+    CHECK(ran.out.ends_with("\nend\n"));
+}
+
+TEST_CASE("a capture that cannot be made is exit status 2", "[cli][record][errors]") {
+    CHECK(run({"node", "record", "--from", "/absent"}).status == 2);
+    const auto unwritable =
+        run({"node", "record", "--from", RAILHEAD_TEST_DATA "/topo-m/whole.txt", "--output",
+             "/absent/dgx.node"});
+    CHECK(unwritable.status == 2);
+    CHECK_THAT(unwritable.err, ContainsSubstring("cannot write \"/absent/dgx.node\""));
+    CHECK(run({"node"}).status == 2);
 }

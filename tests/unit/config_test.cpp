@@ -86,7 +86,7 @@ TEST_CASE("the commented policy shows every key, and each example of a key is ri
     CHECK(errors_of(text, path).empty());
     for (const std::string key :
          {"enabled", "mode", "notes", "user_off", "slurm_conf", "topology", "exclusive", "partial",
-          "isolation_note", "gpus_per_node", "override", "slowdown", "communication", "run_time",
+          "isolation_note", "sockets_note", "gpus_per_node", "override", "slowdown", "communication", "run_time",
           "wait_least", "wait_most", "below_leaf", "set_aside", "model_parallel_group", "file", "min_nodes", "name"}) {
         CAPTURE(key);
         CHECK(text.find("\n" + key + " = ") != std::string::npos);

@@ -210,7 +210,7 @@ TEST_CASE("the probe leaves no thread, library, variable, file or child behind",
     const auto environment = variables();
 
     const auto live = node::probe({});
-    const auto recorded = node::probe({.hwloc_xml = node_file("dgx-h100.xml")});
+    const auto recorded = node::probe({.file = node_file("dgx-h100.xml")});
 
     REQUIRE(live);
     REQUIRE(recorded);
@@ -264,11 +264,12 @@ TEST_CASE("the probe hands on what is wrong with the file", "[node][probe][error
     const std::vector<Case> cases{
         {folder.path("absent.xml"), Errc::not_found, "absent.xml"},
         {folder.path(), Errc::bad_input, "not a regular file"},
-        {folder.write("bad.xml", "<"), Errc::bad_input, "is no topology in hwloc's XML"},
+        {folder.write("bad.xml", "<topology"), Errc::bad_input, "is no topology in hwloc's XML"},
+        {folder.write("prose.txt", "it is slow"), Errc::bad_input, "tells of no node"},
     };
     for (const auto& c : cases) {
         CAPTURE(c.file);
-        const auto node = node::probe({.hwloc_xml = c.file});
+        const auto node = node::probe({.file = c.file});
         REQUIRE_FALSE(node);
         CHECK(node.error().code == c.code);
         CHECK_THAT(node.error().message, ContainsSubstring(c.part));
@@ -294,6 +295,8 @@ TEST_CASE("every fact of a node survives the way through the pipe", "[node][wire
     node.numa[0].socket = 3;
     node.links.assign(node.gpus.size(), {node.gpus.size(), {Path::node, 0}});
     node.links[0][1] = {Path::sys, 18};
+    node.warnings = {{Errc::unsupported, "odd", {node.source, 3, 7}}};
+    node.incomplete = "no NIC legend";
     const auto again = node::from_wire(node::to_wire(node));
     REQUIRE(again);
     CHECK_FALSE(again->gpus[1].pci);
@@ -304,6 +307,10 @@ TEST_CASE("every fact of a node survives the way through the pipe", "[node][wire
     CHECK(again->links[0][1].direct == 18);
     CHECK(again->links[0][1].path == Path::sys);
     CHECK(again->links[1][0].path == Path::node);
+    REQUIRE(again->warnings.size() == 1);
+    CHECK(again->warnings[0].code == Errc::unsupported);
+    CHECK(to_string(again->warnings[0]) == node.source + ":3:7: odd");
+    CHECK(again->incomplete == "no NIC legend");
     CHECK(node::to_wire(*again) == node::to_wire(node));
 }
 
@@ -318,19 +325,31 @@ TEST_CASE("text that would break a line is made harmless", "[node][wire]") {
 TEST_CASE("a wire with anything missing or changed is refused", "[node][wire][errors]") {
     const auto text = node::to_wire(recorded_node("two-cpu-8gpu.xml"));
     const auto [why, from, to] = GENERATE(table<std::string, std::string, std::string>({
-        {"version", "railhead-node\t2", "railhead-node\t1"},
+        {"version", "railhead-node\t3", "railhead-node\t1"},
         {"path", "\tPIX", "\tNEAR"},
         {"too few paths", "path\tPIX\t", "path\t"},
         {"address", "0000:13:00.0", "13"},
         {"CPU list", "allowed\t0-1", "allowed\t1-0"},
         {"unknown line", "core\t", "kern\t"},
         {"link layer", "\t400\t", "\t400\tx"},
+        {"a rate that is no number", "\t400\t", "\tnan\t"},
+        {"a NIC behind the paths", "end\n", "nic\tmlx5_9\t\t\t1\t\t\t0\t\t1\t\t0\t\nend\n"},
+        {"links of some GPUs only", "end\n", "link\tSYS\nend\n"},
     }));
     CAPTURE(why);
     auto changed = text;
     REQUIRE(changed.find(from) != std::string::npos);
     changed.replace(changed.find(from), from.size(), to);
     CHECK_FALSE(node::from_wire(changed));
+}
+
+TEST_CASE("lines of a wire that begin with # are comments", "[node][wire]") {
+    auto text = node::to_wire(recorded_node("two-cpu-8gpu.xml"));
+    const auto plain = text;
+    text.insert(text.find("source"), "# left out: much\n");
+    const auto node = node::from_wire(text);
+    REQUIRE(node);
+    CHECK(node::to_wire(*node) == plain);
 }
 
 TEST_CASE("a wire cut anywhere is refused", "[node][wire][errors]") {

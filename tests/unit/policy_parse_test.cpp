@@ -48,6 +48,7 @@ mode = "enforce"
 exclusive = false
 partial = "refuse"
 isolation_note = false
+sockets_note = false
 gpus_per_node = 4
 [placement]
 mode = "observe"
@@ -71,6 +72,7 @@ placement.wait = 60
     CHECK(settings.gang.exclusive == Exclusive::never);
     CHECK(settings.gang.partial == Partial::refuse);
     CHECK_FALSE(settings.gang.isolation_note);
+    CHECK_FALSE(settings.gang.sockets_note);
     CHECK(settings.gang.gpus_per_node == 4);
     CHECK(settings.placement.override_user);
     CHECK(settings.placement.price.from == PriceFrom::wait);

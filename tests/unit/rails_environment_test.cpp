@@ -112,12 +112,15 @@ TEST_CASE("a batch step gets only what is equal for the whole job", "[rails][env
         std::set<std::string>{"NCCL_IB_HCA==mlx5_0:1", "RAILHEAD_RAILS=mlx5_0:1"});
 }
 
-TEST_CASE("EFA devices are not told to NCCL's InfiniBand transport", "[rails][environment]") {
+TEST_CASE("devices without verbs are not told to NCCL's InfiniBand transport",
+          "[rails][environment]") {
+    const auto [kind, name] = GENERATE(table<std::string, std::string>(
+        {{"1d0f:efa2", "EFA"}, {"17db:0501", "Slingshot"}}));
     auto node = node_with({{pix}});
-    node.nics[0].kind = "1d0f:efa2";
+    node.nics[0].kind = kind;
     const auto plan = rails::plan_environment(node, plan_rails(node), {0}, {}, lookup_in({}));
     CHECK(texts(plan) == std::set<std::string>{"RAILHEAD_RAILS=mlx5_0:1", "RAILHEAD_NIC=mlx5_0:1"});
-    CHECK(plan.silence == "NCCL reaches EFA devices through libfabric");
+    CHECK(plan.silence == "NCCL reaches " + name + " devices through libfabric");
 }
 
 TEST_CASE("a node without rails sets nothing", "[rails][environment]") {

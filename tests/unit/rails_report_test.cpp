@@ -10,36 +10,20 @@
 #include "support/catch.hpp"
 #include "support/corpus.hpp"
 #include "support/golden.hpp"
+#include "support/node_report.hpp"
 #include "support/nodes.hpp"
 
 namespace node = railhead::node;
 namespace rails = railhead::rails;
 using railhead::test::recorded_node;
+using railhead::test::Seen;
 using rails::plan_rails;
 
 // ---- what people see ----------------------------------------------------------------------
 
-namespace {
-
-struct Seen {
-    node::Node node;
-    rails::RailPlan plan = plan_rails(node);
-    rails::EnvironmentPlan environment = rails::plan_environment(
-        node, plan, plan.gpus.empty() ? std::vector<std::size_t>{} : plan.gpus[0].nics, {},
-        [](std::string_view) { return std::nullopt; });
-
-    [[nodiscard]] std::string text() const {
-        return railhead::report::rails_text({node, plan, environment});
-    }
-    [[nodiscard]] std::string json() const {
-        return railhead::report::rails_json({node, plan, environment});
-    }
-};
-
-}  // namespace
-
 TEST_CASE("the fixtures look as we reviewed them", "[rails][golden]") {
-    const std::string name = GENERATE("dgx-h100", "two-cpu-8gpu", "memory-only-numa");
+    const std::string name = GENERATE("dgx-h100", "two-cpu-8gpu", "memory-only-numa",
+                                      "slingshot-mi300a", "omni-path");
     CAPTURE(name);
     auto node = recorded_node(name + ".xml");
     node.source = name + ".xml";
@@ -63,7 +47,7 @@ TEST_CASE("recorded machines of the field get the rails we reviewed", "[rails][g
     for (const auto& name : railhead::test::list_corpus("hwloc-xml", ".xml")) {
         CAPTURE(name);
         auto node = node::probe(
-            {.hwloc_xml = railhead::test::corpus() + "/hwloc-xml/" + name, .root = "/nonexistent"});
+            {.file = railhead::test::corpus() + "/hwloc-xml/" + name, .root = "/nonexistent"});
         auto file = "golden/hwloc-xml/" + name.substr(0, name.size() - 4);
         std::string text;
         if (node) {
@@ -151,7 +135,7 @@ TEST_CASE("we agree with the corpus' index on devices and NUMA nodes, or say why
         }
         const std::string name{columns[1].substr(columns[1].find('/') + 1)};
         const auto node = node::probe(
-            {.hwloc_xml = railhead::test::corpus() + "/hwloc-xml/" + name, .root = "/nonexistent"});
+            {.file = railhead::test::corpus() + "/hwloc-xml/" + name, .root = "/nonexistent"});
         const auto devices = indexed_devices(columns[5]);
         if (!node || devices.empty()) {
             continue;
@@ -172,7 +156,9 @@ TEST_CASE("we agree with the corpus' index on devices and NUMA nodes, or say why
         for (const auto& nic : node->nics) {
             check(to_string(nic.pci), nic.numa);
             if (const auto found = devices.find(to_string(nic.pci)); found != devices.end()) {
-                CHECK(found->second.names.contains(nic.name));
+                const auto& names = found->second.names;
+                const bool slingshot = nic.name.starts_with("cxi");  // the index has the interface
+                CHECK(names.contains(slingshot ? nic.netdevs.at(0) : nic.name));
             }
         }
     }

@@ -61,6 +61,42 @@ TEST_CASE("isolated GPUs are noted, since NCCL loses its peer-to-peer paths", "[
     CHECK_FALSE(has_note(review(request, site), NoteKind::advice, "hides"));
 }
 
+TEST_CASE("CPUs that may all lie on one socket are told, where the GPUs lie on two", "[review]") {
+    const auto site = test::make_site(enforce);
+    struct Case {
+        const char* why;
+        const char* gpus;
+        std::uint32_t tasks, cpus_per_task;
+        void (*change)(job::JobRequest&);
+        bool told;
+    };
+    const auto as_is = [](job::JobRequest&) {};
+    const Case c = GENERATE_COPY(values<Case>({
+        {"6 of 8 GPUs cannot be on one of two sockets", "gpu:6", 6, 4, as_is, true},
+        {"5 neither", "gpu:5", 5, 2, as_is, true},
+        {"4 can", "gpu:4", 4, 4, as_is, false},
+        {"more CPUs than a socket has are on two", "gpu:6", 6, 6, as_is, false},
+        {"a single task is spread by Slurm", "gpu:6", 1, 16, as_is, false},
+        {"so are tasks of one CPU", "gpu:6", 6, 1, as_is, false},
+        {"said: a socket's tasks", "gpu:6", 6, 4, [](auto& r) { r.tasks_per_socket = 3; }, false},
+        {"said: a node's tasks", "gpu:6", 6, 4, [](auto& r) { r.tasks_per_node = 6; }, false},
+        {"said: a GPU's CPUs", "gpu:6", 6, 4, [](auto& r) { r.cpus_per_gpu = 4; }, false},
+        {"whole nodes have all CPUs", "gpu:6", 6, 4,
+         [](auto& r) { r.sharing = job::Sharing::exclusive; }, false},
+        {"several nodes are the gang rule's", "gpu:6", 12, 2,
+         [](auto& r) { r.min_nodes = r.max_nodes = 2; }, false},
+    }));
+    CAPTURE(c.why);
+    job::JobRequest request;
+    request.gpus_per_node = c.gpus;
+    request.tasks = c.tasks;
+    request.cpus_per_task = c.cpus_per_task;
+    c.change(request);
+    CHECK(has_note(review(request, site), NoteKind::advice, "--ntasks-per-socket=3") == c.told);
+    CHECK_FALSE(has_note(review(request, test::make_site("gang.sockets_note = false\n")),
+                         NoteKind::advice, "--ntasks-per-socket"));
+}
+
 TEST_CASE("tasks a node without a node count is a trap of sbatch's, and is told", "[review]") {
     const auto result = review(request_of({"gpu:16", "", "", 8, 8, {}, {}}), test::make_site(enforce));
     CHECK(result.changes.min_nodes == 2U);

@@ -1,0 +1,30 @@
+// A Node that may be shown to strangers: for bug reports and for fixtures of tests.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "node/node.hpp"
+
+namespace railhead::node {
+
+struct NeutralNode {
+    Node node;
+    std::vector<std::string> left_out;  ///< "the UUIDs of 8 GPUs", for people
+};
+
+/// The Node without what tells one machine from another of its type:
+///
+///  - UUIDs of GPUs become placeholders of the same form, numbered in the order of the GPUs;
+///  - names of interfaces and devices that are made of a MAC address or a GUID ("enx…", "rocex…")
+///    keep their prefix and get a number;
+///  - where the Node was read from, and lines of that file, go.
+///
+/// A Node holds no serial number, address or host name besides.  PCI addresses, names like "ib0"
+/// and the CPUs that this process may use stay: they are what a report is about.
+[[nodiscard]] NeutralNode make_neutral(Node node);
+
+/// What is kept in a file: to_wire(), with comments that say what was left out.
+[[nodiscard]] std::string capture_text(const NeutralNode& neutral);
+
+}  // namespace railhead::node

@@ -58,8 +58,7 @@ std::optional<PcieLink> read_pcie_link(const std::string& device) {
     PcieLink link;
     const auto words = split_words(*speed);
     const auto lanes = parse_number<unsigned>(*width);
-    if (words.size() < 2 || words[1] != "GT/s" || !lanes || *lanes == 0 ||
-        *lanes > 32) {
+    if (words.size() < 2 || words[1] != "GT/s" || !lanes || *lanes == 0 || *lanes > 32) {
         return std::nullopt;  // a function without a link of its own: "Unknown", 0 or 63 lanes
     }
     const auto* const last = words[0].data() + words[0].size();
@@ -97,15 +96,15 @@ Port read_port(const std::string& root, const std::string& nic, unsigned number)
     }
     port.present = true;
     port.state = parse_port_state(*state);
-    port.link = word_of(read_line(folder + "/phys_state").value_or(""));
     port.link_layer = parse_link_layer(read_line(folder + "/link_layer").value_or(""));
-    if (port.state == PortState::active) {
-        port.gbit_per_s = parse_port_rate(read_line(folder + "/rate").value_or(""));
-    }
-    if (port.link_layer == LinkLayer::infiniband) {
+    if (port.state != PortState::active) {
+        port.link = word_of(read_line(folder + "/phys_state").value_or(""));
         port.lid = parse_lid(read_line(folder + "/lid").value_or(""));
-    } else if (port.link_layer == LinkLayer::ethernet) {
-        port.has_address = read_has_address(folder);
+    } else {
+        port.gbit_per_s = parse_port_rate(read_line(folder + "/rate").value_or(""));
+        if (port.link_layer == LinkLayer::ethernet) {
+            port.has_address = read_has_address(folder);
+        }
     }
     port.pcie = read_pcie_link(device + "/device");
     return port;

@@ -28,17 +28,23 @@ struct PcieLink {
     unsigned lanes = 0;
 };
 
+/// Each question to a driver costs a call of its firmware, so an active port is not asked why it
+/// might not be, and another one not what it does when it is.
 struct Port {
     bool present = false;  ///< the kernel has this device, and the device this port
     PortState state = PortState::unknown;
-    std::string link;  ///< state of the physical link, sysfs's word: "LinkUp", "Polling"
     LinkLayer link_layer = LinkLayer::unknown;
-    std::optional<double> gbit_per_s;  ///< only of an active port: others show no rate of their own
-    std::optional<unsigned> lid;       ///< InfiniBand: 0 until a subnet manager gave one
+    std::optional<PcieLink> pcie;
+
+    // active
+    std::optional<double> gbit_per_s;
     /// Ethernet: whether it has an address for RoCE v2 other than a link-local one.  NCCL takes no
     /// other (validGid() in its src/transport/net_ib).
     std::optional<bool> has_address;
-    std::optional<PcieLink> pcie;
+
+    // not active
+    std::string link;             ///< state of the physical link, sysfs's word: "LinkUp", "Polling"
+    std::optional<unsigned> lid;  ///< InfiniBand: 0 until a subnet manager gave one
 };
 
 /// The port `number` of the RDMA device `nic`.

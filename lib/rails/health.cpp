@@ -120,6 +120,16 @@ std::string remedy_of_down(const Nic& nic, const Port& port) {
                        port.link.empty() ? "" : fmt::format(" ({})", port.link));
 }
 
+/// What a port that has a link waits for.
+std::string remedy_of_initializing(const Nic& nic, const Port& port) {
+    if (port.link_layer == LinkLayer::ethernet) {
+        return fmt::format("it has a link: ip link set {} up", interface_of(nic));
+    }
+    return port.lid.value_or(0) == 0
+               ? "it has no LID: does a subnet manager run, and see this node?"
+               : "the subnet manager has begun and not ended: see its log";
+}
+
 /// Whether the port carries data.
 bool judge_state(Notes& notes, const Nic& nic, const Port& port) {
     switch (port.state) {
@@ -129,9 +139,7 @@ bool judge_state(Notes& notes, const Nic& nic, const Port& port) {
         case PortState::initializing:
         case PortState::armed:
             notes.fault(fmt::format("port {} initializing", nic.port),
-                        port.lid.value_or(0) == 0
-                            ? "it has no LID: does a subnet manager run, and see this node?"
-                            : "the subnet manager has begun and not ended: see its log");
+                        remedy_of_initializing(nic, port));
             return false;
         default:
             return true;
@@ -159,8 +167,6 @@ void judge_address(Notes& notes, const Nic& nic, const Port& port) {
         notes.fault(
             "has no RoCE v2 address",
             fmt::format("give {} an IP address: NCCL takes no link-local one", interface_of(nic)));
-    } else if (port.state == PortState::active && port.lid == 0U) {
-        notes.advice("active without a LID", "see the subnet manager's log");
     }
 }
 

@@ -99,9 +99,9 @@ TEST_CASE("--verbose says what to do, --json all of it", "[cli][health][golden]"
     add_rails(tree);
     break_two(tree);
     const auto text = run(tree, {"--verbose"}).out;
-    CHECK(text == railhead::test::golden("cli/health.txt", text));
+    CHECK(text == railhead::test::golden("golden/cli/health.txt", text));
     const auto json = run(tree, {"--json"}).out;
-    CHECK(json == railhead::test::golden("cli/health.json", json));
+    CHECK(json == railhead::test::golden("golden/cli/health.json", json));
     CHECK(nlohmann::json::parse(json)["schema"] == "railhead.health/1");
 }
 

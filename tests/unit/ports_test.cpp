@@ -15,10 +15,8 @@ TEST_CASE("a port that is as it should be is read whole", "[node][ports]") {
 
     CHECK(port.present);
     CHECK(port.state == PortState::active);
-    CHECK(port.link == "LinkUp");
     CHECK(port.link_layer == LinkLayer::infiniband);
     CHECK(port.gbit_per_s == 400.0);
-    CHECK(port.lid == 0x1aU);
     CHECK_FALSE(port.has_address);  // a question for Ethernet only
     REQUIRE(port.pcie);
     CHECK(port.pcie->gt_per_s == 32.0);
@@ -43,6 +41,7 @@ TEST_CASE("a port without a link shows no rate of its own", "[node][ports]") {
 
     CHECK(port.state == PortState::down);
     CHECK(port.link == "Polling");
+    CHECK(port.lid == 0x1aU);
     CHECK_FALSE(port.gbit_per_s);
 }
 

@@ -1,8 +1,4 @@
 // railhead health: whether the rails of this node are as they should be; for HealthCheckProgram.
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -17,7 +13,9 @@
 #include "environment.hpp"
 #include "node/verbs.hpp"
 #include "node_source.hpp"
+#include "rails/fingerprint.hpp"
 #include "rails/health_check.hpp"
+#include "rails_compare.hpp"
 #include "report/health.hpp"
 
 namespace railhead::cli {
@@ -32,6 +30,7 @@ struct Options {
     NodeSource source;
     std::vector<std::string> rails;
     std::optional<unsigned> gpus;
+    std::string fingerprint;
     std::string node_name;
     std::string scontrol;
     bool json = false;
@@ -48,9 +47,7 @@ std::string name_of_node(const Options& options) {
     if (auto name = own_variable("SLURMD_NODENAME")) {
         return *name;
     }
-    std::array<char, 256> host{};
-    ::gethostname(host.data(), host.size() - 1);
-    const std::string name{host.data()};
+    const auto name = host_name();
     return name.substr(0, name.find('.'));
 }
 
@@ -59,6 +56,19 @@ struct Looked {
     rails::RailPlan plan;
     std::vector<rails::Finding> findings;
 };
+
+/// A finding where the rails are not those that the site expects.
+void add_drift(const Options& options, Looked& looked) {
+    const auto own = rails::identify_rails(looked.node, looked.plan, "").fingerprint;
+    if (options.fingerprint.empty() || own == options.fingerprint) {
+        return;
+    }
+    looked.findings.insert(
+        looked.findings.begin(),
+        {rails::Severity::fault, "",
+         fmt::format("rails {}, expected {}", own, printable(options.fingerprint)),
+         "railhead rails --compare tells in what nodes differ"});
+}
 
 /// Fills `looked` as far as it gets.
 Result<void> look(const Options& options, Looked& looked) {
@@ -81,6 +91,7 @@ Result<void> look(const Options& options, Looked& looked) {
         return propagate(found);
     }
     looked.findings = std::move(*found);
+    add_drift(options, looked);
     return {};
 }
 
@@ -132,6 +143,8 @@ void add_health(CLI::App& app, Console& console) {
     command->add_option("--rails", options->rails, "The rails it should have: mlx5_0,mlx5_3")
         ->delimiter(',');
     command->add_option("--gpus", options->gpus, "How many GPUs it should have");
+    command->add_option("--expect", options->fingerprint,
+                        "The fingerprint of its rails, as railhead rails --fingerprint writes it");
     command->add_flag("--strict", options->strict,
                       "Advice, and not being able to tell, are unhealthy too");
     auto* drain = command->add_flag("--drain", options->drain, "Drain the node if it is unhealthy");

@@ -1,9 +1,6 @@
 // railhead node record: what Railhead knows of a node, in a file that may be shown to strangers.
-#include <cerrno>
-#include <fstream>
 #include <memory>
 #include <string>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,6 +8,7 @@
 #include "command.hpp"
 #include "node/neutral.hpp"
 #include "node_source.hpp"
+#include "output_file.hpp"
 
 namespace railhead::cli {
 
@@ -20,17 +18,6 @@ struct Options {
     NodeSource source;
     std::string output;
 };
-
-Result<void> write_file(const std::string& path, const std::string& text) {
-    std::ofstream out{path, std::ios::binary};
-    out << text;
-    out.close();
-    if (!out) {
-        return fail(Errc::unavailable, fmt::format("cannot write \"{}\": {}", path,
-                                                   std::generic_category().message(errno)));
-    }
-    return {};
-}
 
 void record(const Options& options, Console& console) {
     auto node = read_node(options.source);

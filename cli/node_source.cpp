@@ -33,7 +33,8 @@ bool NodeSource::is_live() const {
     return named(*this).first.empty();
 }
 
-void add_node_source(CLI::App& command, NodeSource& source, const std::string& name) {
+std::array<CLI::Option*, 4> add_node_source(CLI::App& command, NodeSource& source,
+                                            const std::string& name) {
     auto* any = command.add_option(
         name, source.file,
         "A recorded node, of any kind; - reads standard input (default: this machine)");
@@ -46,6 +47,7 @@ void add_node_source(CLI::App& command, NodeSource& source, const std::string& n
             options[i]->excludes(options[j]);
         }
     }
+    return options;
 }
 
 Result<node::Node> read_node(const NodeSource& source) {

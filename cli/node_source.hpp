@@ -1,6 +1,7 @@
 // Which node a subcommand is about: this machine, or a recorded one in a file of any kind.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <string>
 
@@ -21,8 +22,9 @@ struct NodeSource {
 };
 
 /// Declares `name` ("FILE", "--from"), --topo-m, --hwloc-xml and --nccl-xml, which exclude each
-/// other.
-void add_node_source(CLI::App& command, NodeSource& source, const std::string& name);
+/// other, and gives them.
+std::array<CLI::Option*, 4> add_node_source(CLI::App& command, NodeSource& source,
+                                            const std::string& name);
 
 /// The node; fails as node::probe() does.
 [[nodiscard]] Result<node::Node> read_node(const NodeSource& source);

@@ -76,6 +76,7 @@ struct Nic {
     LinkLayer link_layer = LinkLayer::unknown;
     std::optional<unsigned> numa;
     bool active = true;            ///< port state ACTIVE, or not known
+    bool rdma = true;              ///< false: a network interface that only sockets use
     bool virtual_function = false; ///< an SR-IOV function of another NIC of this node
     std::string bond;              ///< the bonding interface that its own one is a member of
 };

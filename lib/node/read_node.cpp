@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "node/from_hwloc.hpp"
+#include "node/from_nccl_xml.hpp"
 #include "node/from_topo_m.hpp"
 #include "node/wire.hpp"
 
@@ -99,10 +100,7 @@ Result<Node> parse_node(std::string_view text, std::string source, SourceKind ki
         case SourceKind::hwloc_xml:
             return parse_hwloc_xml(text, std::move(source));
         case SourceKind::nccl_xml:
-            // The one place where node::parse_nccl_xml(text, source) is to be called.
-            return fail(
-                Errc::unsupported,
-                fmt::format("\"{}\" is NCCL's topology XML, which is not read yet", source));
+            return parse_nccl_xml(text, std::move(source));
         case SourceKind::nccl_graph:
             return refuse(
                 Errc::unsupported, source,

@@ -1,6 +1,9 @@
 #include "node/sysfs.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -26,6 +29,48 @@ void add_port(Nic& nic, const std::string& root) {
     if (const auto layer = read_line(folder + "/link_layer");
         layer && nic.link_layer == LinkLayer::unknown) {
         nic.link_layer = parse_link_layer(*layer);
+    }
+}
+
+/// The last name in what a symbolic link points to; "" when it is none.
+std::string link_target(const std::string& path) {
+    std::error_code error;
+    return std::filesystem::read_symlink(path, error).filename().string();
+}
+
+/// "…/device/physfn" of an SR-IOV function leads to the card's own function, where the kernel that
+/// we run under has that one: a virtual machine has not.
+void add_card(Node& node, Nic& nic, const std::string& root) {
+    const auto card = parse_pci_address(
+        link_target(fmt::format("{}/sys/class/infiniband/{}/device/physfn", root, nic.name)));
+    nic.virtual_function =
+        nic.virtual_function ||
+        (card && std::ranges::any_of(node.nics, [&](const Nic& own) { return own.pci == *card; }));
+}
+
+void add_bond(Nic& nic, const std::string& root) {
+    for (const auto& netdev : nic.netdevs) {
+        const auto master = link_target(fmt::format("{}/sys/class/net/{}/master", root, netdev));
+        std::error_code error;
+        if (nic.bond.empty() && !master.empty() &&  // a bridge is a master too
+            std::filesystem::exists(fmt::format("{}/sys/class/net/{}/bonding", root, master),
+                                    error)) {
+            nic.bond = printable(master);
+        }
+    }
+}
+
+/// hwloc knows a Slingshot NIC by its network interface only; its own name is that in class cxi.
+void add_cxi_names(Node& node, const std::string& root) {
+    std::error_code error;
+    std::filesystem::directory_iterator devices{root + "/sys/class/cxi", error};
+    for (; !error && devices != std::filesystem::directory_iterator{}; devices.increment(error)) {
+        const auto address = parse_pci_address(link_target(devices->path().string() + "/device"));
+        const auto nic = std::ranges::find_if(
+            node.nics, [&](const Nic& own) { return address && own.pci == *address; });
+        if (nic != node.nics.end()) {
+            nic->name = printable(devices->path().filename().string());
+        }
     }
 }
 
@@ -83,8 +128,11 @@ LinkLayer parse_link_layer(std::string_view text) {
 }
 
 void add_sysfs(Node& node, const std::string& root) {
+    add_cxi_names(node, root);
     for (auto& nic : node.nics) {
         add_port(nic, root);
+        add_card(node, nic, root);
+        add_bond(nic, root);
     }
     for (auto& gpu : node.gpus) {
         if (gpu.vendor != "nvidia" || !gpu.pci) {

@@ -21,8 +21,10 @@ namespace railhead::node {
 /// "InfiniBand", "Ethernet": the text of …/link_layer.
 [[nodiscard]] LinkLayer parse_link_layer(std::string_view text);
 
-/// Rate, link layer and state of each NIC from /sys/class/infiniband; UUID, minor number and model
-/// of each NVIDIA GPU from /proc/driver/nvidia/gpus.  A file that is absent changes nothing.
+/// From /sys/class/infiniband: rate, link layer and state of each NIC, and whether it is an SR-IOV
+/// function of another one; from /sys/class/net: the bond that its interface is a member of; from
+/// /sys/class/cxi: the name of a Slingshot NIC; from /proc/driver/nvidia/gpus: UUID, minor number
+/// and model of each NVIDIA GPU.  A file that is absent changes nothing.
 void add_sysfs(Node& node, const std::string& root);
 
 }  // namespace railhead::node

@@ -41,12 +41,12 @@ std::string gpu_line(const Gpu& gpu) {
 }
 
 std::string nic_line(const Nic& nic) {
-    return fmt::format("nic\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", field(nic.name),
+    return fmt::format("nic\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", field(nic.name),
                        to_string(nic.pci), field(nic.kind), nic.port, field(nic.gbit_per_s),
                        field(nic.pcie_gbyte_per_s), static_cast<unsigned>(nic.link_layer),
                        field(nic.numa), nic.active ? 1 : 0,
                        field(fmt::format("{}", fmt::join(nic.netdevs, ","))),
-                       nic.virtual_function ? 1 : 0, field(nic.bond));
+                       nic.virtual_function ? 1 : 0, field(nic.bond), nic.rdma ? 1 : 0);
 }
 
 /// The distances: a line for each GPU to the NICs, then to the GPUs where that is known.
@@ -178,6 +178,7 @@ Nic read_nic(Reader& line) {
     }
     nic.virtual_function = line.number<unsigned>() != 0;
     nic.bond = line.text();
+    nic.rdma = line.number<unsigned>() != 0;
     return nic;
 }
 

@@ -37,9 +37,7 @@ std::optional<Owner> owner_of(std::string_view name, const std::vector<Owner>& c
 
 /// Devices that do not speak InfiniBand verbs, as people call them; "" for one that does.
 std::string_view libfabric_name(const node::Nic& nic) {
-    return nic.kind.starts_with("1d0f:")   ? "EFA"
-           : nic.kind.starts_with("17db:") ? "Slingshot"
-                                           : "";
+    return nic.kind.starts_with("1d0f:") ? "EFA" : nic.kind.starts_with("17db:") ? "Slingshot" : "";
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ struct EnvironmentPlan {
 ///
 /// `conf` are the variables of NCCL's files and the file of each.  With `per_task` false (batch
 /// and interactive steps, whose environment the job's own steps inherit) only what is equal for
-/// the whole job is set.  Devices that do not speak InfiniBand verbs (Amazon's EFA) get no
-/// variable: NCCL reaches them through libfabric.
+/// the whole job is set.  Devices that do not speak InfiniBand verbs (Amazon's EFA, Slingshot)
+/// get no variable: NCCL reaches them through libfabric.
 ///
 /// Besides: RAILHEAD_RAILS (the list), RAILHEAD_NIC (the task's).
 [[nodiscard]] EnvironmentPlan plan_environment(const node::Node& node, const RailPlan& plan,

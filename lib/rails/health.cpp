@@ -19,9 +19,9 @@ using node::PortState;
 
 // ---- whom to look at ----------------------------------------------------------------------
 
-/// Slingshot's NICs are no RDMA devices to the kernel: nothing below says how they are.
+/// Slingshot's NICs are no RDMA devices to the kernel: no port says how they are.
 bool is_told_by_sysfs(const Nic& nic) {
-    return !nic.kind.starts_with("17db:");
+    return nic.rdma && !nic.kind.starts_with("17db:");
 }
 
 bool is_nearer_than_rails(const Node& node, const RailPlan& plan, std::size_t nic) {

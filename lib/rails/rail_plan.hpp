@@ -39,20 +39,25 @@ struct RailPlan {
     std::vector<std::string> missing;  ///< rails that the site's list has and this node has not
 };
 
-/// The rails: near a GPU, then of the fastest class there, then of one link layer.
+/// The rails: what these rules leave, one after the other.
 ///
+///  - Left out are interfaces without RDMA, data-direct functions ("mlx5_0_dma") beside their
+///    device, SR-IOV functions beside their card, and members of bonds beside others.  A virtual
+///    machine's NICs are SR-IOV functions whose card it does not see: they stay.
 ///  - Near is PIX or PXB where any NIC is that near to a GPU, else the nearest class that occurs.
+///    PHB and NODE are near too where the NICs there are of a faster class, and faster in sum.
 ///  - The fastest class are the NICs with the highest port rate; those of unknown rate belong to
 ///    it when they are the same PCI device, or none is known.  Where only PCIe links are known,
-///    those with less than half of the fastest link are left out.
+///    those that are another device than most, or with less than half of the fastest link, are
+///    left out.
 ///  - Mixed link layers: the one that most have, InfiniBand when even.
+///  - Second ports of several cards, all of them down beside one that is up, were never cabled.
 ///
 /// `declared` is the site's own list for this type of node ("mlx5_0" or "mlx5_0:1"); it decides
 /// alone when not empty, and is told to NCCL even where a NIC of it is missing: unset on one node
 /// beside set on another would be a mismatch of its own.
 ///
-/// Each GPU gets ceil(near rails / GPUs with the same near rails) of its near rails, the least
-/// shared first, then in PCI order: so two looks at one type of node always agree.
+/// Which rails each GPU gets: pairing.hpp.  Two looks at one type of node always agree.
 [[nodiscard]] RailPlan plan_rails(const node::Node& node,
                                   const std::vector<std::string>& declared = {});
 

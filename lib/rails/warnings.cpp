@@ -66,7 +66,9 @@ void warn_of_equal_rails(const RailPlan& plan, std::vector<std::string>& warning
                                       to_string(path), count_of(nics.size(), "NIC"));
         warnings.push_back(
             gpus.size() == plan.gpus.size()
-                ? fmt::format("no PCI locality is visible: all GPUs have {}", same)
+                ? fmt::format("no PCI locality is visible: all GPUs have {}; the provider's topology "
+                              "file (NCCL_TOPO_FILE) would tell more",
+                              same)
                 : fmt::format("{} have {}: nothing tells them apart", gpus_text(gpus), same));
     }
 }

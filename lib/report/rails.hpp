@@ -14,6 +14,7 @@ struct NodeReport {
     const node::Node& node;
     const rails::RailPlan& plan;
     const rails::EnvironmentPlan& environment;  ///< of a task with the first GPU
+    std::string name = {};  ///< of the node, where it is known: told when nodes are compared
 };
 
 /// Which NICs each GPU sends through and which CPUs it gets when every GPU has a task of its own,

@@ -108,10 +108,11 @@ def test_strict_fails_the_step_with_the_reason_until_the_rail_is_back(start, roo
 
 
 def health_program(folder, root, *options):
-    """What a site names as HealthCheckProgram: it says which node and keeps what came of it."""
+    """What a site names as HealthCheckProgram: it keeps what came of each call."""
     path = folder / "health"
     words = " ".join(map(str, options))
     path.write_text(f"""#!/bin/sh
+test ! -e {folder}/environment || . {folder}/environment
 {RAILHEAD} health {TWO_CPU_XML} --root {root} {words} >>{folder}/said.$SLURMD_NODENAME 2>&1
 echo "status $?" >>{folder}/said.$SLURMD_NODENAME
 """)
@@ -123,6 +124,9 @@ def test_slurmd_drains_a_node_whose_rail_is_down_and_nobody_resumes_it(start, ro
     folder = tmp_path_factory.mktemp("health")
     program = health_program(folder, root, "--drain")
     rig = start(extra=f"HealthCheckProgram={program}\nHealthCheckInterval=1")
+
+    # slurmd hands its own environment to nobody; the test's slurm.conf is not where scontrol looks.
+    (folder / "environment").write_text(f"export SLURM_CONF={rig.conf}\n")
 
     def said(name):
         path = folder / f"said.{name}"

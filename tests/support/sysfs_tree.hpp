@@ -20,6 +20,11 @@ class SysfsTree {
             std::filesystem::path{folder_.path(path)}.parent_path());
         folder_.write(path, text);
     }
+    void link(const std::string& path, const std::string& target) const {
+        const std::filesystem::path full{folder_.path(path)};
+        std::filesystem::create_directories(full.parent_path());
+        std::filesystem::create_symlink(target, full);
+    }
     void remove(const std::string& path) const { std::filesystem::remove_all(folder_.path(path)); }
     [[nodiscard]] std::string root() const { return folder_.path(); }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "rails/fingerprint.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/nodes.hpp"
@@ -111,6 +112,18 @@ TEST_CASE("the site may say which rails and how many GPUs there are", "[cli][hea
     const auto ran = run(tree, {"--rails", "mlx5_0,mlx5_9", "--gpus", "10"});
     CHECK(ran.status == 1);
     CHECK(ran.out == "railhead: 8 of 10 GPUs; mlx5_9 missing\n");
+}
+
+TEST_CASE("rails that are not those of the type of node are drift", "[cli][health]") {
+    const SysfsTree tree;
+    add_rails(tree);
+    const auto node = railhead::test::recorded_node("two-cpu-8gpu.xml");
+    const auto own = railhead::rails::identify_rails(node, railhead::rails::plan_rails(node), "");
+    CHECK(run(tree, {"--expect", own.fingerprint}).status == 0);
+
+    const auto drifted = run(tree, {"--expect", "0123456789abcdef"});
+    CHECK(drifted.status == 1);
+    CHECK(drifted.out == "railhead: rails " + own.fingerprint + ", expected 0123456789abcdef\n");
 }
 
 TEST_CASE("--strict counts advice, and not being able to tell", "[cli][health]") {

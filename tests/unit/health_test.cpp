@@ -1,10 +1,13 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 
+#include "node/read_node.hpp"
 #include "rails/health.hpp"
 #include "rails/health_check.hpp"
 #include "support/catch.hpp"
+#include "support/corpus.hpp"
 #include "support/nodes.hpp"
 #include "support/sysfs_tree.hpp"
 
@@ -201,6 +204,28 @@ TEST_CASE("a rail that came up slow is found although the plan then has no room 
     REQUIRE(findings.size() == 1);
     CHECK(findings[0].nic == "mlx5_3");
     CHECK(findings[0].what == "200 of 400 Gb/s");
+}
+
+TEST_CASE("no machine on record has a NIC that must be a rail and is none", "[health][corpus]") {
+    RAILHEAD_NEED_CORPUS();
+    unsigned nodes = 0;
+    for (const auto* const folder : {"hwloc-xml", "nccl-topo", "topo-m"}) {
+        for (const auto& name : railhead::test::list_corpus(folder, "")) {
+            CAPTURE(folder, name);
+            const auto text = railhead::test::read_corpus(std::string{folder} + "/" + name);
+            const auto node = node::parse_node(text, name);
+            if (!node) {
+                continue;  // a README, or what is refused by its own test
+            }
+            ++nodes;
+            const auto plan = rails::plan_rails(*node);
+            const auto watched = rails::watched_nics(*node, plan, false);
+            CHECK(std::ranges::all_of(watched, [&](std::size_t nic) {
+                return std::ranges::find(plan.rails, nic) != plan.rails.end();
+            }));
+        }
+    }
+    CHECK(nodes > 50);
 }
 
 TEST_CASE("a slower NIC that the node can do without is no finding", "[health]") {

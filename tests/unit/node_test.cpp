@@ -15,6 +15,7 @@
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/nodes.hpp"
+#include "support/sysfs_tree.hpp"
 #include "support/temp_dir.hpp"
 
 namespace node = railhead::node;
@@ -24,6 +25,7 @@ using railhead::to_string;
 using railhead::test::cpus;
 using railhead::test::node_file;
 using railhead::test::recorded_node;
+using Tree = railhead::test::SysfsTree;
 
 // ---- PCI addresses ------------------------------------------------------------------------
 
@@ -292,6 +294,7 @@ TEST_CASE("every fact of a node survives the way through the pipe", "[node][wire
     node.nics[0].pci.reset();
     node.nics[0].virtual_function = true;
     node.nics[0].bond = "bond0";
+    node.nics[0].rdma = false;
     node.numa[0].socket = 3;
     node.links.assign(node.gpus.size(), {node.gpus.size(), {Path::node, 0}});
     node.links[0][1] = {Path::sys, 18};
@@ -303,6 +306,8 @@ TEST_CASE("every fact of a node survives the way through the pipe", "[node][wire
     CHECK_FALSE(again->nics[0].pci);
     CHECK(again->nics[0].virtual_function);
     CHECK(again->nics[0].bond == "bond0");
+    CHECK_FALSE(again->nics[0].rdma);
+    CHECK(again->nics[1].rdma);
     CHECK(again->numa[0].socket == 3U);
     CHECK(again->links[0][1].direct == 18);
     CHECK(again->links[0][1].path == Path::sys);
@@ -362,24 +367,6 @@ TEST_CASE("a wire cut anywhere is refused", "[node][wire][errors]") {
 
 // ---- sysfs --------------------------------------------------------------------------------
 
-namespace {
-
-/// A miniature /sys and /proc.
-class Tree {
- public:
-    void write(const std::string& path, const std::string& text) const {
-        std::filesystem::create_directories(
-            std::filesystem::path{folder_.path(path)}.parent_path());
-        folder_.write(path, text);
-    }
-    [[nodiscard]] std::string root() const { return folder_.path(); }
-
- private:
-    railhead::test::TempDir folder_;
-};
-
-}  // namespace
-
 TEST_CASE("sysfs fills in what the first source left open", "[node][sysfs]") {
     const Tree tree;
     const std::string port = "sys/class/infiniband/mlx5_0/ports/1/";
@@ -424,6 +411,48 @@ TEST_CASE("a UUID that the driver hides is not taken", "[node][sysfs]") {
     auto node = railhead::test::node_with({{Path::pix}});
     node::add_sysfs(node, tree.root());
     CHECK(node.gpus[0].uuid.empty());
+}
+
+TEST_CASE("an SR-IOV function is known by its card, where that is here", "[node][sysfs]") {
+    const Tree tree;
+    tree.link("sys/class/infiniband/mlx5_1/device/physfn", "../0000:65:00.0");
+    tree.link("sys/class/infiniband/mlx5_2/device/physfn", "../0000:99:00.0");  // passed through
+    auto node = railhead::test::node_with({{Path::pix, Path::pix, Path::pix}});
+    REQUIRE(to_string(node.nics[0].pci) == "0000:65:00.0");
+
+    node::add_sysfs(node, tree.root());
+
+    CHECK_FALSE(node.nics[0].virtual_function);
+    CHECK(node.nics[1].virtual_function);
+    CHECK_FALSE(node.nics[2].virtual_function);
+}
+
+TEST_CASE("a bond's member is known by its master, and a bridge is none", "[node][sysfs]") {
+    const Tree tree;
+    tree.link("sys/class/net/eth0/master", "../bond0");
+    tree.write("sys/class/net/bond0/bonding/mode", "802.3ad 4\n");
+    tree.link("sys/class/net/eth1/master", "../br0");
+    tree.write("sys/class/net/br0/bridge/bridge_id", "8000.000000000000\n");
+    auto node = railhead::test::node_with({{Path::pix, Path::pix, Path::pix}});
+    node.nics[0].netdevs = {"eth0"};
+    node.nics[1].netdevs = {"eth1"};
+
+    node::add_sysfs(node, tree.root());
+
+    CHECK(node.nics[0].bond == "bond0");
+    CHECK(node.nics[1].bond.empty());
+    CHECK(node.nics[2].bond.empty());
+}
+
+TEST_CASE("a Slingshot NIC gets the name of its own class", "[node][sysfs]") {
+    const Tree tree;
+    tree.link("sys/class/cxi/cxi3/device", "../../../0000:65:00.0");
+    auto node = railhead::test::node_with({{Path::pix}});
+    node.nics[0].name = "hsi0";
+
+    node::add_sysfs(node, tree.root());
+
+    CHECK(node.nics[0].name == "cxi3");
 }
 
 TEST_CASE("port rates are numbers of gigabits", "[node][sysfs]") {

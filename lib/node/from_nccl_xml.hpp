@@ -1,0 +1,34 @@
+// What NCCL knows about a node, as a Node: the topology XML of NCCL and RCCL.  The only user of
+// pugixml.
+//
+// NCCL writes it where NCCL_TOPO_DUMP_FILE says, and reads it from NCCL_TOPO_FILE, by which clouds
+// tell what a virtual machine hides.  Its tree has one bridge for a whole PCIe switch, and below
+// the CPUs no host bridge: what meets only there is PHB apart, and NODE does not occur.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "node/node.hpp"
+
+namespace railhead::node {
+
+/// The topology XML of NCCL (and RCCL: xgmi, gcn); `source` names it in the Node and in errors.
+///
+///  - A file written by hand for a cloud may list neither `gpu` nor `net`.  PCI functions of a
+///  GPU's
+///    or a NIC's class then stand for them, and the NICs are called net0, net1, … in PCI order.
+///  - A net with port 0 is a network interface that NCCL's sockets use: Nic::rdma is false.
+///  - Several nets on one PCI function keep the order of the file.
+///  - A port's number in the file counts functions of the card too.  Only mlx4 devices have more
+///    than one port; all others are given port 1.
+///  - An nvlink that points to its own GPU (in virtual machines) tells nothing, and is not counted.
+///  - Speeds are nominal Mbit/s; above 10 Tbit/s (RCCL with cxi) they are not believed.
+///
+/// Fails with `bad_input`, with line and column, for what is no XML, a GPU listed twice, a PCI
+/// address, number or CPU mask that cannot be read, or more than a node can hold (4 MiB, 32 levels,
+/// 256 GPUs, 1024 NICs); with `unsupported` for a graph (NCCL_GRAPH_FILE) and for PCI functions
+/// without class, of which only the machine itself could tell which is a GPU.
+[[nodiscard]] Result<Node> parse_nccl_xml(std::string_view xml, std::string source);
+
+}  // namespace railhead::node

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "node/read_node.hpp"
 #include "rails/health.hpp"
@@ -209,8 +210,9 @@ TEST_CASE("a rail that came up slow is found although the plan then has no room 
 TEST_CASE("no machine on record has a NIC that must be a rail and is none", "[health][corpus]") {
     RAILHEAD_NEED_CORPUS();
     unsigned nodes = 0;
-    for (const auto* const folder : {"hwloc-xml", "nccl-topo", "topo-m"}) {
-        for (const auto& name : railhead::test::list_corpus(folder, "")) {
+    for (const auto& [folder, suffix] :
+         {std::pair{"hwloc-xml", ".xml"}, {"nccl-topo", ".xml"}, {"topo-m", ".txt"}}) {
+        for (const auto& name : railhead::test::list_corpus(folder, suffix)) {
             CAPTURE(folder, name);
             const auto text = railhead::test::read_corpus(std::string{folder} + "/" + name);
             const auto node = node::parse_node(text, name);

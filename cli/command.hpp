@@ -6,6 +6,7 @@
 
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -34,6 +35,7 @@ struct Console {
 };
 
 void add_check(CLI::App& app, Console& console);
+void add_exec(CLI::App& app, Console& console, std::vector<std::string> words);
 void add_explain(CLI::App& app, Console& console);
 void add_health(CLI::App& app, Console& console);
 void add_node(CLI::App& app, Console& console);
@@ -41,6 +43,10 @@ void add_order(CLI::App& app, Console& console);
 void add_policy(CLI::App& app, Console& console);
 void add_rails(CLI::App& app, Console& console);
 void add_verify_placement(CLI::App& app, Console& console);
+
+/// Takes the command of `exec` off the command line, from its first word that is no option of ours
+/// on: the options of that command are not ours to read.  Gives it, without "--".
+[[nodiscard]] std::vector<std::string> cut_command(std::vector<std::string>& arguments);
 
 /// Runs the command line `arguments` (without the program's name); gives the exit status.
 int run(const std::vector<std::string>& arguments, Console& console);

@@ -143,7 +143,7 @@ std::string host_name() {
 bool is_record(const std::string& text) {
     const auto first = text.find_first_not_of(" \t\r\n");
     return (first != std::string::npos && text[first] == '<') ||
-           node::find_source_kind(text) != node::SourceKind::unknown;
+           node::find_source_kind(text) == node::SourceKind::capture;
 }
 
 Result<Identities> parse_identities(const std::string& text, const std::string& file) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -50,6 +51,9 @@ int run(const std::vector<std::string>& arguments, Console& console) {
     add_policy(app, console);
     add_order(app, console);
     add_verify_placement(app, console);
+    auto words = arguments;
+    auto command = cut_command(words);
+    add_exec(app, console, std::move(command));
     const auto names = command_names(app);
     if (!arguments.empty() && !arguments[0].starts_with('-') &&
         std::ranges::find(names, arguments[0]) == names.end()) {
@@ -57,9 +61,8 @@ int run(const std::vector<std::string>& arguments, Console& console) {
         return console.status;
     }
     try {
-        auto reversed = arguments;  // CLI11 takes its words last first
-        std::ranges::reverse(reversed);
-        app.parse(reversed);
+        std::ranges::reverse(words);  // CLI11 takes them last first
+        app.parse(words);
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) {  // --help, --version
             return app.exit(error, console.out, console.err);

@@ -63,16 +63,24 @@ void note_own_nccl_conf() {
     }
 }
 
+void note(const char* name, bool by_user) {
+    if (by_user) {
+        ::setenv(name, "user", 1);
+    } else {
+        ::unsetenv(name);
+    }
+}
+
 /// What reaches the nodes does not tell --cpu-bind=threads from what follows of --hint; only here
 /// they are still apart.
-void note_cpu_bind() {
+void note_bindings() {
     const auto line = read_file("/proc/self/cmdline");
-    const bool by_option = line && affinity::command_binds_tasks(*line);
-    if (by_option || affinity::binds_tasks(own_variable("SLURM_CPU_BIND").value_or(""))) {
-        ::setenv("RAILHEAD_CPU_BIND", "user", 1);
-    } else {
-        ::unsetenv("RAILHEAD_CPU_BIND");
-    }
+    note("RAILHEAD_CPU_BIND",
+         (line && affinity::command_binds_tasks(*line)) ||
+             affinity::binds_tasks(own_variable("SLURM_CPU_BIND").value_or("")));
+    note("RAILHEAD_MEM_BIND",
+         (line && affinity::command_binds_memory(*line)) ||
+             affinity::binds_memory(own_variable("SLURM_MEM_BIND").value_or("")));
 }
 
 }  // namespace
@@ -92,7 +100,7 @@ void send_choice(const Session& session) {
     }
     copy_variables(session);
     note_own_nccl_conf();
-    note_cpu_bind();
+    note_bindings();
 }
 
 }  // namespace railhead::spank

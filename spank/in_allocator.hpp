@@ -3,7 +3,7 @@
 // Nothing is decided about hardware here.  What is wrong is refused while the person is looking,
 // and what only this side can know is sent along: RAILHEAD_* to slurmctld's plugin; to the nodes,
 // what the user's own NCCL file sets, so that no node reads a home directory at launch, and
-// whether the user bound the tasks.
+// whether the user bound the tasks or their memory.
 #pragma once
 
 #include <string>
@@ -18,7 +18,8 @@ namespace railhead::spank {
 void check_arguments(const std::vector<std::string>& arguments);
 
 /// After the options are read: checks the variables as check_arguments() does, copies them to the
-/// job's SPANK environment, and notes the rest in RAILHEAD_NCCL_CONF and RAILHEAD_CPU_BIND.
+/// job's SPANK environment, and notes the rest in RAILHEAD_NCCL_CONF, RAILHEAD_CPU_BIND and
+/// RAILHEAD_MEM_BIND.
 void send_choice(const Session& session);
 
 }  // namespace railhead::spank

@@ -44,6 +44,12 @@ bool user_binds(const Session& session) {
                                           session.variable("SLURM_CPU_BIND_LIST").value_or(""));
 }
 
+/// The same of --mem-bind.
+bool user_binds_memory(const Session& session) {
+    return session.variable("RAILHEAD_MEM_BIND") ||
+           affinity::variables_bind_memory(session.variable("SLURM_MEM_BIND_TYPE").value_or(""));
+}
+
 /// Variables of /etc/nccl.conf here, and of the user's file as srun or sbatch saw it.
 std::vector<rails::Owner> conf_variables(const std::string& site_file, const Session& session) {
     std::vector<rails::Owner> owners;
@@ -82,15 +88,18 @@ std::string gather(Step& step, const Session& session, const node::GpuEnvironmen
         return {};
     }
     step.conf = conf_variables(step.arguments.nccl_conf, session);
+    step.memory = step.arguments.memory;
+    step.omp_cores = step.arguments.omp_cores;
     step.user_binds = user_binds(session);
+    step.user_binds_memory = user_binds_memory(session);
     if (auto trouble = look(step); !trouble.empty()) {
         return trouble;
     }
-    auto positions = node::identify_gpus(step.node, gpus);
-    if (!positions) {
-        return to_string(positions.error());
+    // What cannot be told here may be in a task, whose device cgroup hides the others' GPUs.
+    if (auto positions = node::identify_gpus(step.node, gpus)) {
+        step.tasks.gpus = std::move(*positions);
     }
-    step.tasks.gpus = std::move(*positions);
+    step.claims = std::make_unique<const Claims>(step.node.gpus.size());
     return {};
 }
 
@@ -159,16 +168,17 @@ bool apply(const Session& session) {
         return false;
     }
     const bool strict = current->arguments.strict;
-    const auto visible = current->trouble.empty()
-                             ? node::identify_gpus(current->node, gpu_environment(session))
-                             : std::vector<std::size_t>{};
+    auto gpus = gpu_environment(session);
+    gpus.openable = node::find_openable(current->node);
+    const auto visible = current->trouble.empty() ? node::identify_gpus(current->node, gpus)
+                                                  : std::vector<std::size_t>{};
     if (const auto trouble = trouble_of(*current, visible); !trouble.empty()) {
         tell(session, trouble, strict);
         serve_job(session, *current);
         return !strict;
     }
     if (!visible->empty()) {
-        serve_task(session, *current, *visible);
+        serve_task(session, *current, {*visible, node::visible_words(current->node, gpus)});
     }
     return true;
 }

@@ -1,23 +1,17 @@
 #include "in_task.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include <fmt/format.h>
 
-#include "affinity/binding.hpp"
-#include "affinity/cpu_mask.hpp"
-#include "affinity/gpu_map.hpp"
-#include "own_mask.hpp"
+#include "affinity/binding_line.hpp"
+#include "affinity/own_mask.hpp"
+#include "task_binding.hpp"
 
 namespace railhead::spank {
 
 namespace {
-
-/// Names that a step of ours may have left for the steps inside it.
-constexpr std::array leftovers{"RAILHEAD_VERSION", "RAILHEAD_CPUS", "RAILHEAD_BINDING",
-                               "RAILHEAD_GPU_MAP"};
 
 rails::Lookup lookup_in(const Session& session) {
     return [&session](std::string_view name) { return session.variable(name); };
@@ -54,71 +48,72 @@ void set_rails(const Session& session, const Step& step, const std::vector<std::
     }
 }
 
-/// The CPUs of the step on this node, as the masks of all its tasks show them; without
-/// task/affinity every task has them all.
-CpuSet step_cpus(const Session& session, const CpuSet& own) {
-    const auto type = session.variable("SLURM_CPU_BIND_TYPE");
-    const auto list = session.variable("SLURM_CPU_BIND_LIST");
-    if (type && list && type->find("mask_cpu") != std::string::npos) {
-        if (const auto masks = affinity::parse_cpu_masks(*list)) {
-            return *masks | own;
+/// What the user asked to be told: RAILHEAD_VERBOSE, or --cpu-bind=verbose, whose own line says
+/// what Slurm did before us.
+bool wants_line(const Session& session, const Step& step) {
+    return step.arguments.verbose ||
+           parse_switch(session.variable("RAILHEAD_VERBOSE").value_or("")).value_or(false) ||
+           session.variable("SLURM_CPU_BIND_VERBOSE") == "verbose";
+}
+
+/// The path of all these GPUs to their NICs; "" where they differ.
+std::string path_of(const Step& step, const std::vector<std::size_t>& gpus) {
+    std::string path;
+    for (const auto gpu : gpus) {
+        const std::string own{to_string(step.plan.gpus[gpu].path)};
+        if (!path.empty() && path != own) {
+            return {};
         }
+        path = own;
     }
-    return own;
+    return path;
 }
 
-/// Why this task is not to be bound, whatever its CPUs; empty: it is.
-std::string exemption(const Step& step, const affinity::TaskGpus& task) {
-    if (step.kind != StepKind::step) {
-        return step.kind == StepKind::batch ? "batch step" : "interactive step";
+/// Says what the task got, on its standard error.
+void describe(const Session& session, const Step& step, const TaskView& task, const Bound& bound) {
+    affinity::BindingLine line;
+    line.who = fmt::format(
+        "node {} task {} rank {}", session.variable("SLURMD_NODENAME").value_or("?"),
+        session.number(S_TASK_ID).value_or(0), session.number(S_TASK_GLOBAL_ID).value_or(0));
+    for (const auto gpu : task.own.gpus) {
+        line.gpus.push_back({step.node.gpus[gpu].index, to_string(step.node.gpus[gpu].pci)});
     }
-    if (step.user_binds) {
-        return "--cpu-bind was given";
+    line.cpus = bound.cpus;
+    line.cpus_kept = bound.cpus_kept;
+    line.numa = affinity::numa_of(step.node, bound.cpus);
+    if (!bound.memory.nodes.empty()) {
+        line.memory = to_string(bound.memory.nodes);
+        line.memory.insert(0, bound.memory.policy == affinity::MemoryPolicy::bind ? "bind " : "");
     }
-    if (step.tasks.tasks == 1 && task.gpus.size() > 1) {
-        return "it has all GPUs of the step";
+    if (step.choice.rail) {
+        line.nics = session.variable("RAILHEAD_NIC").value_or("");
+        line.path = path_of(step, task.own.gpus);
     }
-    return {};
+    slurm_spank_log("railhead: %s", to_string(line).c_str());
 }
 
-/// Binds the task, or says in RAILHEAD_BINDING why not.
-void bind(const Session& session, const Step& step, const affinity::TaskGpus& task) {
-    const auto own = read_own_mask();
-    if (!own) {
+/// Warns where Slurm gave two tasks the same GPU although there is one for each.  Parts of a GPU
+/// (MIG) have different tasks on purpose.
+void warn_of_sharing(const Session& session, const Step& step, const TaskView& task) {
+    const auto& gpus = task.own.gpus;
+    const bool narrowed = gpus.size() < task.step.gpus.size();
+    const bool parts =
+        std::ranges::any_of(task.words,
+                            [](const std::string& word) { return word.starts_with("MIG-"); }) ||
+        std::ranges::any_of(
+            gpus, [&](std::size_t gpu) { return step.node.gpus[gpu].rocm_indices.size() > 1; });
+    if (!step.claims || !narrowed || parts || task.step.tasks > task.step.gpus.size()) {
         return;
     }
-    const affinity::Grant grant{step_cpus(session, *own), *own,
-                                session.number(S_STEP_CPUS_PER_TASK).value_or(1)};
-    if (task.gpus.size() > 1) {
-        session.set("RAILHEAD_GPU_MAP",
-                    affinity::gpu_map(step.node, step.plan, task.gpus,
-                                      affinity::share_cpus(step.node, task.gpus, grant.step)));
-    }
-    auto reason = exemption(step, task);
-    if (reason.empty()) {
-        const auto binding = affinity::bind_task(step.node, step.tasks, task, grant);
-        reason = binding.reason;
-        if (reason.empty()) {
-            session.set("RAILHEAD_CPUS", to_string(binding.cpus));
-            if (const auto bound = write_own_mask(binding.cpus); !bound) {
-                reason = bound.error().message;
-            }
+    const auto id = session.number(S_TASK_ID).value_or(0);
+    for (const auto gpu : gpus) {
+        if (const auto other = step.claims->claim(gpu, id)) {
+            slurm_error("railhead: tasks %u and %u of node %s both have GPU %u: see --gpu-bind",
+                        std::min(*other, id), std::max(*other, id),
+                        session.variable("SLURMD_NODENAME").value_or("?").c_str(),
+                        step.node.gpus[gpu].index);
         }
     }
-    session.set("RAILHEAD_BINDING", reason.empty() ? "gpu" : "none: " + reason);
-}
-
-/// One line about this task for `verbose`.
-void describe(const Session& session, const Step& step, const affinity::TaskGpus& task) {
-    std::string gpus;
-    for (const auto gpu : task.gpus) {
-        gpus += fmt::format("{}{}", gpus.empty() ? "" : ",", step.node.gpus[gpu].index);
-    }
-    const auto shown = [&](const char* name) { return session.variable(name).value_or("-"); };
-    slurm_spank_log("railhead: node %u, task %u: GPU %s, NIC %s, CPUs %s, binding %s",
-                    session.number(S_JOB_NODEID).value_or(0), session.number(S_TASK_ID).value_or(0),
-                    gpus.c_str(), shown("RAILHEAD_NIC").c_str(), shown("RAILHEAD_CPUS").c_str(),
-                    shown("RAILHEAD_BINDING").c_str());
 }
 
 }  // namespace
@@ -131,14 +126,16 @@ node::GpuEnvironment gpu_environment(const Session& session) {
     }
     found.cuda_visible = session.variable("CUDA_VISIBLE_DEVICES");
     found.rocr_visible = session.variable("ROCR_VISIBLE_DEVICES");
+    found.hip_visible = session.variable("HIP_VISIBLE_DEVICES");
+    found.ordinal = session.variable("GPU_DEVICE_ORDINAL");
+    found.cuda_order = session.variable("CUDA_DEVICE_ORDER");
     return found;
 }
 
 void clean(const Session& session) {
     change(session, rails::clean_environment(lookup_in(session)));
-    for (const auto* const name : leftovers) {
-        session.unset(name);
-    }
+    session.unset("RAILHEAD_VERSION");
+    clean_binding(session);
 }
 
 void serve_job(const Session& session, const Step& step) {
@@ -148,18 +145,22 @@ void serve_job(const Session& session, const Step& step) {
     }
 }
 
-void serve_task(const Session& session, const Step& step, const std::vector<std::size_t>& visible) {
-    const auto task =
-        affinity::gpus_of_task(step.tasks, visible, session.number(S_TASK_ID).value_or(0));
+void serve_task(const Session& session, const Step& step, const VisibleGpus& visible) {
+    const auto task = view_task(step, visible, session.number(S_TASK_ID).value_or(0));
     session.set("RAILHEAD_VERSION", RAILHEAD_VERSION);
+    warn_of_sharing(session, step, task);
     if (step.choice.rail) {
-        set_rails(session, step, nics_of(step, task.gpus));
+        set_rails(session, step, nics_of(step, task.own.gpus));
     }
+    Bound bound;
     if (step.choice.gpu_affinity) {
-        bind(session, step, task);
+        bound = bind(session, step, task);
+    } else {
+        bound.cpus = affinity::read_own_mask().value_or(CpuSet{});
+        bound.cpus_kept = "switched off";
     }
-    if (step.arguments.verbose) {
-        describe(session, step, task);
+    if (wants_line(session, step)) {
+        describe(session, step, task, bound);
     }
 }
 

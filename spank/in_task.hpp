@@ -17,7 +17,13 @@ void clean(const Session& session);
 /// does not wait for anything that is known of one task only.
 void serve_job(const Session& session, const Step& step);
 
+/// The GPUs that a task sees.
+struct VisibleGpus {
+    std::vector<std::size_t> gpus;   ///< positions in Node::gpus, in the task's order
+    std::vector<std::string> words;  ///< of its visible-devices list; beside `gpus` where as many
+};
+
 /// Sets all that a task with these GPUs gets, and binds it.
-void serve_task(const Session& session, const Step& step, const std::vector<std::size_t>& visible);
+void serve_task(const Session& session, const Step& step, const VisibleGpus& visible);
 
 }  // namespace railhead::spank

@@ -18,17 +18,6 @@ using Values = std::array<std::optional<std::string>, variables.size()>;
 /// it, and slurmd starts a slurmstepd for each step.  Only its main thread comes here.
 Values given;
 
-/// "on" and its like are true, "off" and its like false; nothing else is a switch.
-std::optional<bool> parse_switch(std::string_view text) {
-    constexpr std::array yes{"on", "auto", "1", "yes", "true"};
-    constexpr std::array no{"off", "0", "no", "false"};
-    const auto same = [text](std::string_view word) { return equals_ignoring_case(text, word); };
-    if (std::ranges::any_of(yes, same)) {
-        return true;
-    }
-    return std::ranges::any_of(no, same) ? std::optional{false} : std::nullopt;
-}
-
 bool is_switch(std::string_view text) {
     return parse_switch(text).has_value();
 }
@@ -80,6 +69,16 @@ void report(const char* where, const char* what) noexcept {
 }
 
 }  // namespace
+
+std::optional<bool> parse_switch(std::string_view text) {
+    constexpr std::array yes{"on", "auto", "1", "yes", "true"};
+    constexpr std::array no{"off", "0", "no", "false"};
+    const auto same = [text](std::string_view word) { return equals_ignoring_case(text, word); };
+    if (std::ranges::any_of(yes, same)) {
+        return true;
+    }
+    return std::ranges::any_of(no, same) ? std::optional{false} : std::nullopt;
+}
 
 extern "C" {
 static int railhead_take_option(int option, const char* value, int remote) {

@@ -26,6 +26,9 @@ namespace railhead::spank {
 inline constexpr std::array variables{"RAILHEAD", "RAILHEAD_RAIL", "RAILHEAD_GPU_AFFINITY",
                                       "RAILHEAD_MP_GROUP"};
 
+/// "on" and its like are true, "off" and its like false; nothing else is a switch.
+[[nodiscard]] std::optional<bool> parse_switch(std::string_view text);
+
 /// Registers the options; call it in slurm_spank_init, in every context.
 void register_options(spank_t handle);
 

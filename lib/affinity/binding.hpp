@@ -9,28 +9,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "affinity/share.hpp"
 #include "affinity/task_gpus.hpp"
 #include "base/cpu_set.hpp"
 #include "node/node.hpp"
 
 namespace railhead::affinity {
-
-/// The CPUs of one GPU.
-struct Share {
-    CpuSet cpus;
-    unsigned gpus = 1;  ///< how many GPUs of the step have these same CPUs
-};
-
-/// The CPUs of each of the step's GPUs, in the order of `gpus`.
-///
-/// GPUs with the same local CPUs share them evenly: contiguous runs of granted cores, both threads
-/// of a core together, sizes differing by one core at most.  Where there are fewer cores than
-/// GPUs, each gets all of them.  A GPU without granted CPUs near it gets an empty set.
-[[nodiscard]] std::vector<Share> share_cpus(const node::Node& node,
-                                            const std::vector<std::size_t>& gpus,
-                                            const CpuSet& granted);
 
 /// What Slurm gave the step and the task.
 struct Grant {
@@ -39,19 +26,39 @@ struct Grant {
     unsigned cpus_per_task = 1;  ///< --cpus-per-task
 };
 
+/// A step and the shares of its GPUs, in the order of `step.gpus`.
+struct StepShares {
+    StepTasks step;
+    std::vector<Share> shares;
+};
+
+/// The shares of the step's GPUs, as bind_task() takes them.
+///
+/// The CPUs local to each GPU, where those are as many as each task asked for; else also those of
+/// its socket that are local to no GPU.  So a task stays within its NUMA node as long as it fits.
+/// The answer is the same for every task of the step, or their shares would meet.
+[[nodiscard]] StepShares share_step(const node::Node& node, const StepTasks& step,
+                                    const Grant& grant);
+
 /// What becomes of one task.
 struct Binding {
     CpuSet cpus;         ///< bind to these; empty: leave the task's mask alone
     std::string reason;  ///< why it is left alone: "no granted CPU is near GPU 1"
 };
 
-/// The binding of a task with these GPUs.
+/// Why a task with all GPUs of its step is left alone: its launcher starts a process for each.
+inline constexpr std::string_view has_all_gpus = "it has all GPUs of the step";
+/// How a reason ends where the tasks choose among all GPUs themselves: "3 tasks share 8 GPUs …".
+inline constexpr std::string_view unevenly = "GPUs unevenly";
+
+/// The binding of a task with these GPUs, by what share_step() dealt out.
 ///
 /// Where every GPU of the step has a share, the task gets the shares of its own.  Where one has
-/// none, its tasks keep Slurm's mask, and others may not take CPUs from them: each task then gets
-/// the near part of its own mask.  Where either would leave the task fewer CPUs than it asked for,
-/// it is left alone; asked for is --cpus-per-task, or an even part of the step if that is less.
-[[nodiscard]] Binding bind_task(const node::Node& node, const StepTasks& step, const TaskGpus& task,
-                                const Grant& grant);
+/// none, or the step's GPUs are not known, the tasks there keep Slurm's mask, and others may not
+/// take CPUs from them: each task then gets the near part of its own mask.  Where either would
+/// leave the task fewer CPUs than it asked for, it is left alone; asked for is --cpus-per-task, or
+/// an even part of the step if that is less.
+[[nodiscard]] Binding bind_task(const node::Node& node, const StepShares& dealt,
+                                const TaskGpus& task, const Grant& grant);
 
 }  // namespace railhead::affinity

@@ -1,4 +1,5 @@
-// Whether the user bound the tasks: srun's --cpu-bind, in the places where it can be seen.
+// Whether the user bound the tasks or their memory: srun's --cpu-bind and --mem-bind, in the places
+// where they can be seen.
 //
 // Slurm binds tasks by itself too, and makes the same variables of that.  A user's choice is told
 // from Slurm's in two places: in srun's own command line and environment, and on the node in the
@@ -12,11 +13,17 @@ namespace railhead::affinity {
 /// Whether a value of --cpu-bind or SLURM_CPU_BIND binds tasks: not "", "verbose" or "quiet".
 [[nodiscard]] bool binds_tasks(std::string_view value);
 
+/// Whether a value of --mem-bind or SLURM_MEM_BIND binds memory: not those, "sort" or "nosort".
+[[nodiscard]] bool binds_memory(std::string_view value);
+
 /// Whether srun's command line, words ended by NUL as in /proc/self/cmdline, binds tasks:
 /// "--cpu-bind=x", "--cpu-bind x", also "--cpu_bind", and cut short as getopt allows.  A word of
 /// the user's program that looks like it counts too: then a task stays unbound that could have
 /// been bound.
 [[nodiscard]] bool command_binds_tasks(std::string_view command_line);
+
+/// The same of --mem-bind.
+[[nodiscard]] bool command_binds_memory(std::string_view command_line);
 
 /// Whether SLURM_CPU_BIND_TYPE and SLURM_CPU_BIND_LIST, as srun sent them, come of --cpu-bind.
 ///
@@ -24,5 +31,8 @@ namespace railhead::affinity {
 /// alone ("threads") also follows from --hint, --ntasks-per-core and the like, which are no wish
 /// for a place: false.
 [[nodiscard]] bool variables_bind_tasks(std::string_view type, std::string_view list);
+
+/// Whether SLURM_MEM_BIND_TYPE, as srun sent it, comes of --mem-bind: nothing else names a mode.
+[[nodiscard]] bool variables_bind_memory(std::string_view type);
 
 }  // namespace railhead::affinity

@@ -7,6 +7,9 @@ namespace railhead::affinity {
 TaskGpus gpus_of_task(const StepTasks& step, const std::vector<std::size_t>& visible,
                       unsigned local_id) {
     const auto count = visible.size();
+    if (step.gpus.empty()) {
+        return {visible, count == 1 || step.tasks <= 1, 1, 0};
+    }
     if (visible.size() < step.gpus.size() || count == 0 || local_id >= step.tasks) {
         return {visible};
     }

@@ -18,7 +18,7 @@ struct TaskGpus {
 };
 
 struct StepTasks {
-    std::vector<std::size_t> gpus;  ///< the GPUs of the step on this node
+    std::vector<std::size_t> gpus;  ///< the GPUs of the step on this node; empty: not known
     unsigned tasks = 1;             ///< tasks of the step on this node
 };
 
@@ -27,6 +27,7 @@ struct StepTasks {
 /// A task that sees fewer than the step has uses what it sees.  Where all tasks see all g GPUs, n
 /// tasks take them by local rank: task i takes GPU i where n = g, the i-th run of g/n where n
 /// divides g, GPU i mod g where n > g.  Otherwise it may use any of them (`certain` is false).
+/// Where the step's GPUs are not known, only a task that sees one, or is alone, is certain.
 [[nodiscard]] TaskGpus gpus_of_task(const StepTasks& step, const std::vector<std::size_t>& visible,
                                     unsigned local_id);
 

@@ -36,6 +36,16 @@ bool CpuSet::contains(unsigned cpu) const {
     return word < words_.size() && ((words_[word] >> (cpu % word_bits)) & 1U) != 0;
 }
 
+bool CpuSet::meets(const CpuSet& other) const {
+    const auto words = std::min(words_.size(), other.words_.size());
+    for (std::size_t i = 0; i < words; ++i) {
+        if ((words_[i] & other.words_[i]) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool CpuSet::empty() const {
     return words_.empty();
 }

@@ -20,6 +20,7 @@ class CpuSet {
     void remove(unsigned cpu);
     [[nodiscard]] bool contains(unsigned cpu) const;
     [[nodiscard]] bool empty() const;
+    [[nodiscard]] bool meets(const CpuSet& other) const;  ///< whether a CPU is in both
     [[nodiscard]] unsigned size() const;              ///< how many CPUs are in it
     [[nodiscard]] std::vector<unsigned> cpus() const;  ///< ascending
 

@@ -1,5 +1,7 @@
 #include "node/gpu_identity.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -90,12 +92,17 @@ Result<std::size_t> by_uuid(const Node& node, std::string_view uuid) {
     return static_cast<std::size_t>(first - node.gpus.begin());
 }
 
-Result<Positions> by_name(const Node& node, const std::vector<std::string_view>& words) {
+Result<Positions> by_name(const Node& node, const std::vector<std::string_view>& words,
+                          const GpuEnvironment& environment) {
+    const bool one = environment.openable && environment.openable->size() == 1;
     Positions found;
     for (auto word : words) {
         if (word.starts_with("MIG-GPU-")) {
             word.remove_prefix(4);
             word = word.substr(0, word.find('/'));
+        } else if (word.starts_with("MIG-") && one) {
+            found.push_back(environment.openable->front());
+            continue;
         } else if (word.starts_with("MIG-")) {
             return fail(Errc::unsupported,
                         fmt::format("'{}' does not tell which GPU it is part of", printable(word)));
@@ -136,42 +143,160 @@ bool is_mixed(const Node& node) {
         node.gpus, [&](const Gpu& gpu) { return gpu.vendor != node.gpus.front().vendor; });
 }
 
+bool is_amd(const Node& node) {
+    return !node.gpus.empty() && node.gpus.front().vendor == "amd";
+}
+
+/// The list that narrows what the program sees; of AMD's, OpenCL's where there is no other.
+const std::optional<std::string>& visible_list(const Node& node, const GpuEnvironment& from) {
+    if (!is_amd(node)) {
+        return from.cuda_visible;
+    }
+    return from.rocr_visible ? from.rocr_visible : from.ordinal;
+}
+
+/// What the environment says, taken apart.
+struct Words {
+    bool shown = false;  ///< a visible-devices list is set
+    std::vector<std::string_view> visible, slurm;
+
+    Words(const Node& node, const GpuEnvironment& from) {
+        const auto& list = visible_list(node, from);
+        shown = list.has_value();
+        visible = words_of(list ? std::string_view{*list} : "");
+        slurm = words_of(from.slurm_gpus ? std::string_view{*from.slurm_gpus} : "");
+    }
+    [[nodiscard]] bool give_none() const { return shown ? visible.empty() : slurm.empty(); }
+};
+
+/// Whether CUDA's order of these devices is that of PCI: unless told so, the fastest is first.
+bool in_pci_order(const Node& node, const Positions& devices, const GpuEnvironment& environment) {
+    return environment.cuda_order.value_or("") == "PCI_BUS_ID" ||
+           std::ranges::all_of(devices, [&](std::size_t device) {
+               const auto& gpu = node.gpus[device];
+               return gpu.vendor != "nvidia" || gpu.model == node.gpus[devices.front()].model;
+           });
+}
+
+Result<Positions> if_in_pci_order(const Node& node, const Positions& among, Positions found,
+                                  const GpuEnvironment& environment) {
+    if (!in_pci_order(node, among, environment)) {
+        return fail(Errc::unsupported,
+                    "the GPUs are of several models and CUDA numbers the fastest first: set "
+                    "CUDA_DEVICE_ORDER=PCI_BUS_ID");
+    }
+    return found;
+}
+
+/// These of `among`, by their places there.
+Result<Positions> pick(const Positions& among, const std::vector<unsigned>& places) {
+    Positions found;
+    for (const auto place : places) {
+        if (place >= among.size()) {
+            return fail(Errc::not_found,
+                        fmt::format("GPU {} is not one of the task's {}", place, among.size()));
+        }
+        found.push_back(among[place]);
+    }
+    return found;
+}
+
+/// By what the task can open, where some of the node's GPUs are hidden from it.
+Result<Positions> by_openable(const Node& node, const Words& words,
+                              const GpuEnvironment& environment) {
+    const auto& openable = *environment.openable;
+    if (!words.shown) {
+        return if_in_pci_order(node, openable, openable, environment);
+    }
+    const auto places = parse_indices(words.visible);
+    auto found = places ? pick(openable, *places) : Result<Positions>{tl::unexpect, places.error()};
+    return found ? if_in_pci_order(node, openable, std::move(*found), environment) : found;
+}
+
+/// By Slurm's numbers, or those of the visible-devices list.
+Result<Positions> by_numbers(const Node& node, const Words& words,
+                             const GpuEnvironment& environment) {
+    auto numbers = parse_indices(words.slurm.empty() ? words.visible : words.slurm);
+    const auto seen = parse_indices(words.visible);
+    if (!numbers) {
+        return propagate(numbers);
+    }
+    if (!words.slurm.empty() && words.shown && (!seen || seen->size() != numbers->size())) {
+        return fail(Errc::unsupported,
+                    fmt::format("Slurm gave the GPUs {} but the environment shows {}",
+                                printable(*environment.slurm_gpus),
+                                printable(*visible_list(node, environment))));
+    }
+    auto found = by_number(node, *numbers);
+    return found ? if_in_pci_order(node, *found, *found, environment) : found;
+}
+
+/// HIP's numbers count among those devices that ROCR shows.
+Result<Positions> narrowed_by_hip(Positions found, const GpuEnvironment& environment) {
+    if (!environment.hip_visible) {
+        return found;
+    }
+    const auto places = parse_indices(words_of(*environment.hip_visible));
+    return places ? pick(found, *places) : Result<Positions>{tl::unexpect, places.error()};
+}
+
 }  // namespace
 
 Result<std::vector<std::size_t>> identify_gpus(const Node& node,
                                                const GpuEnvironment& environment) {
-    if (node.gpus.empty()) {
-        return Positions{};
-    }
-    const auto& visible =
-        node.gpus.front().vendor == "amd" ? environment.rocr_visible : environment.cuda_visible;
-    const auto visible_words = words_of(visible ? std::string_view{*visible} : "");
-    const auto slurm_words =
-        words_of(environment.slurm_gpus ? std::string_view{*environment.slurm_gpus} : "");
-    const bool told = visible || environment.slurm_gpus;
-    if (!told || (visible_words.empty() && (visible || slurm_words.empty()))) {
+    const Words words{node, environment};
+    if (node.gpus.empty() || words.give_none()) {
         return Positions{};
     }
     if (is_mixed(node)) {
         return fail(Errc::unsupported, "this node has GPUs of two vendors");
     }
-    if (!visible_words.empty() && is_name(visible_words.front())) {
-        auto named = by_name(node, visible_words);
-        return named ? without_repeats(node, *named, may_repeat(node, visible_words)) : named;
+    if (!words.visible.empty() && is_name(words.visible.front())) {
+        auto named = by_name(node, words.visible, environment);
+        return named ? without_repeats(node, *named, may_repeat(node, words.visible)) : named;
     }
+    const bool hidden = environment.openable && environment.openable->size() < node.gpus.size();
+    auto found =
+        hidden ? by_openable(node, words, environment) : by_numbers(node, words, environment);
+    if (found && is_amd(node)) {
+        found = narrowed_by_hip(std::move(*found), environment);
+    }
+    return found ? without_repeats(node, *found, may_repeat(node, words.slurm)) : found;
+}
 
-    auto numbers = parse_indices(slurm_words.empty() ? visible_words : slurm_words);
-    const auto seen = parse_indices(visible_words);
-    if (!numbers) {
-        return propagate(numbers);
+std::vector<std::string> device_words(std::string_view list) {
+    const auto words = words_of(list);
+    if (words.empty() || is_name(words.front())) {
+        return {words.begin(), words.end()};
     }
-    if (!slurm_words.empty() && visible && (!seen || seen->size() != numbers->size())) {
-        return fail(Errc::unsupported,
-                    fmt::format("Slurm gave the GPUs {} but the environment shows {}",
-                                printable(*environment.slurm_gpus), printable(*visible)));
+    std::vector<std::string> all;
+    if (const auto numbers = parse_indices(words)) {
+        for (const auto number : *numbers) {
+            all.push_back(fmt::format("{}", number));
+        }
     }
-    auto positions = by_number(node, *numbers);
-    return positions ? without_repeats(node, *positions, may_repeat(node, slurm_words)) : positions;
+    return all;
+}
+
+std::vector<std::string> visible_words(const Node& node, const GpuEnvironment& environment) {
+    const auto& list = visible_list(node, environment);
+    return list ? device_words(*list) : std::vector<std::string>{};
+}
+
+std::optional<std::vector<std::size_t>> find_openable(const Node& node,
+                                                      const std::string& devices) {
+    Positions found;
+    for (std::size_t i = 0; i < node.gpus.size(); ++i) {
+        const auto& minor = node.gpus[i].minor;
+        if (node.gpus[i].vendor != "nvidia" || !minor) {
+            return std::nullopt;
+        }
+        const auto file = fmt::format("{}/nvidia{}", devices, *minor);
+        if (::access(file.c_str(), R_OK | W_OK) == 0) {
+            found.push_back(i);
+        }
+    }
+    return found.empty() ? std::nullopt : std::optional{std::move(found)};
 }
 
 }  // namespace railhead::node

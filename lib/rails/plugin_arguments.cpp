@@ -22,11 +22,12 @@ struct Choice {
 };
 using File = std::string PluginArguments::*;
 using Level = Health PluginArguments::*;
+using Memory = MemoryPolicy PluginArguments::*;
 using Names = std::vector<std::string> PluginArguments::*;
 
 struct Key {
     std::string_view name;
-    std::variant<Choice, File, Names, Level> target;
+    std::variant<Choice, File, Memory, Names, Level> target;
 };
 
 constexpr Choice on_off(bool PluginArguments::*member) {
@@ -47,6 +48,8 @@ constexpr std::array keys{
     Key{"nccl_conf", &PluginArguments::nccl_conf},
     Key{"rail", on_off(&PluginArguments::rail)},
     Key{"gpu_affinity", on_off(&PluginArguments::gpu_affinity)},
+    Key{"memory", &PluginArguments::memory},
+    Key{"omp_num_threads", Choice{&PluginArguments::omp_cores, "cores", "off"}},
     Key{"user_off", true_false(&PluginArguments::user_off)},
     Key{"health", &PluginArguments::health},
     Key{"root", &PluginArguments::root},
@@ -76,6 +79,12 @@ struct Assign {
         to.*member = found->second;
         return true;
     }
+    bool operator()(Memory member) const {
+        to.*member = value == "prefer" ? MemoryPolicy::prefer
+                     : value == "bind" ? MemoryPolicy::bind
+                                       : MemoryPolicy::off;
+        return value == "prefer" || value == "bind" || value == "off";
+    }
     bool operator()(Names member) const {
         for (const auto name : split(value, ',')) {
             if (name.empty()) {
@@ -93,6 +102,7 @@ struct Values {
         return fmt::format("{} or {}", choice.yes, choice.no);
     }
     std::string operator()(File /*member*/) const { return "an absolute path"; }
+    std::string operator()(Memory /*member*/) const { return "prefer, bind or off"; }
     std::string operator()(Level /*member*/) const { return "off, note, warn or strict"; }
     std::string operator()(Names /*member*/) const { return "RDMA devices: mlx5_0,mlx5_1"; }
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "rails/memory_policy.hpp"
 
 namespace railhead::rails {
 
@@ -27,6 +28,8 @@ struct PluginArguments {
     std::string nccl_conf = "/etc/nccl.conf";  ///< nccl_conf=FILE: the site's file on the node
     bool rail = true;                          ///< rail=auto|off
     bool gpu_affinity = true;                  ///< gpu_affinity=auto|off
+    MemoryPolicy memory = MemoryPolicy::prefer;  ///< memory=prefer|bind|off
+    bool omp_cores = false;  ///< omp_num_threads=off|cores: set OMP_NUM_THREADS
     bool user_off = true;  ///< user_off=true|false: may a job turn the plugin off?
     Health health = Health::note;  ///< health=off|note|warn|strict
     std::string root = "/";  ///< root=DIR: sys and proc lie below it; for tests of a set-up

@@ -108,7 +108,7 @@ TEST_CASE("a task with all GPUs keeps its mask and gets a map", "[plugin]") {
     REQUIRE(plugin.run_step() == 0);
     CHECK(variable("RAILHEAD_BINDING") == "none: it has all GPUs of the step");
     CHECK(variable("RAILHEAD_CPUS") == "(unset)");
-    CHECK_THAT(variable("RAILHEAD_GPU_MAP"), ContainsSubstring(R"({"gpu":7,"index":7,)"));
+    CHECK_THAT(variable("RAILHEAD_GPU_MAP"), ContainsSubstring(R"({"gpu":7,"visible":"7","index":7,)"));
     CHECK(variable("UCX_NET_DEVICES") == eight_rails);
 }
 

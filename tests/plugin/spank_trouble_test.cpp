@@ -232,8 +232,63 @@ TEST_CASE("no thread, file or child is left by a step", "[plugin]") {
 
 TEST_CASE("with verbose, each task says what it got", "[plugin]") {
     const OwnMask mask;
-    step("4", 1, 0);
+    auto& job = step("4", 1, 0);
+    job.environment["SLURMD_NODENAME"] = "n01";
+    job.items[S_TASK_GLOBAL_ID] = 6;
     Plugin plugin{{"topology=" + railhead::test::node_file("two-cpu-8gpu.xml"), "verbose"}};
     REQUIRE(plugin.run_step() == 0);
-    CHECK(job().has_logged("spank: railhead: node 0, task 0: GPU 4, NIC mlx5_4:1, CPUs "));
+    CHECK(job.has_logged("spank: railhead: node n01 task 0 rank 6: GPU 4 (0000:33:00.0), CPUs "));
+}
+
+TEST_CASE("RAILHEAD_VERBOSE and --cpu-bind=verbose ask for the same line", "[plugin]") {
+    const OwnMask mask;
+    const auto [name, value, asked] = GENERATE(table<std::string, std::string, bool>({
+        {"RAILHEAD_VERBOSE", "1", true},
+        {"RAILHEAD_VERBOSE", "off", false},
+        {"RAILHEAD_VERBOSE", "nonsense", false},
+        {"SLURM_CPU_BIND_VERBOSE", "verbose", true},
+        {"SLURM_CPU_BIND_VERBOSE", "quiet", false},
+    }));
+    CAPTURE(name, value);
+    step("4", 1, 0).environment[name] = value;
+    Plugin plugin;
+    REQUIRE(plugin.run_step() == 0);
+    CHECK(job().has_logged("spank: railhead: node ") == asked);
+}
+
+TEST_CASE("the second task with the same GPU tells of it, once a step", "[plugin]") {
+    const OwnMask mask;
+    auto& job = step("0-7", 3, 0);
+    Plugin plugin;
+    REQUIRE(plugin.init() == 0);
+    REQUIRE(plugin.user_init() == 0);
+    const auto start = [&](std::uint32_t id, const std::string& gpus) {
+        job.items[S_TASK_ID] = id;
+        job.environment["SLURM_STEP_GPUS"] = gpus;
+        job.environment["CUDA_VISIBLE_DEVICES"] = gpus;
+        mask.restore();
+        REQUIRE(plugin.task_init() == 0);
+    };
+    start(0, "3");
+    start(1, "4");
+    CHECK(job.log.empty());
+    start(2, "3,4");
+    REQUIRE(job.log.size() == 1);
+    CHECK(job.has_logged("error: railhead: tasks 0 and 2 of node ? both have GPU 3"));
+}
+
+TEST_CASE("tasks that see all GPUs, or parts of one, do not hold the same one", "[plugin]") {
+    const OwnMask mask;
+    const auto* const visible = GENERATE("0-7", "MIG-GPU-00000000-0000-0000-0000-000000000002/1/0");
+    auto& job = step("0-7", 2, 0);
+    Plugin plugin;
+    REQUIRE(plugin.init() == 0);
+    REQUIRE(plugin.user_init() == 0);
+    for (std::uint32_t id = 0; id < 2; ++id) {
+        job.items[S_TASK_ID] = id;
+        job.environment["CUDA_VISIBLE_DEVICES"] = visible;
+        mask.restore();
+        REQUIRE(plugin.task_init() == 0);
+    }
+    CHECK(job.log.empty());
 }

@@ -14,53 +14,8 @@ import pytest
 
 from conftest import BUILD, CHECKOUT, PLUGINS, empty
 from keeper import descendants, parents, wait_until
-from rig import Rig
-
-TWO_CPU_XML = (CHECKOUT / "tests" / "data" / "nodes" / "two-cpu-8gpu.xml").read_text()
-LINE = "{plugins}/spank_railhead.so topology={etc}/node.xml nccl_conf={etc}/nccl.conf"
-RAILS = [f"mlx5_{i}:1" for i in range(8)]
-ALL_RAILS, FIRST_HALF, SECOND_HALF = ",".join(RAILS), ",".join(RAILS[:4]), ",".join(RAILS[4:])
-SWAPPED = "--gpu-bind=mask_gpu:0xf0,0x0f"  # task 0 sees the second half of the GPUs
-
-# What a task writes down about itself, in a file since srun mixes long lines of several tasks.
-# slurmstepd starts it, so its parent's threads are slurmstepd's.
-REPORT = """#!/usr/bin/env python3
-import json, os, re
-def status(pid, key):
-    return re.search(key + r":\\s*(\\S+)", open(f"/proc/{pid}/status").read())[1]
-env = dict(os.environ)
-task = {"step": env.get("SLURM_STEP_ID", "batch"), "task": int(env["SLURM_PROCID"]),
-        "mask": status("self", "Cpus_allowed_list"), "threads": int(status(os.getppid(), "Threads")), "env": env}
-with open(os.path.join(os.path.dirname(__file__), "reports", "{step}.{task}".format(**task)), "x") as file:
-    json.dump(task, file)
-"""
-
-
-def launch_rig(nodes=2, **options):
-    options.setdefault("plugstack", f"optional {LINE}\n")
-    options["files"] = {"node.xml": TWO_CPU_XML, **options.get("files", {})}
-    return Rig(nodes, plugins=PLUGINS, sockets=2, cores=1, threads=1,
-               extra="LaunchParameters=use_interactive_step", **options)
-
-
-def add_report(rig):
-    """Where the report program is."""
-    path = rig.work / "report"
-    if not path.exists():
-        path.write_text(REPORT)
-        path.chmod(0o755)
-        (rig.work / "reports").mkdir()
-        (rig.work / "reports").chmod(0o777)
-    return path
-
-
-def reports(rig):
-    """The reports since the last call: of the batch or interactive step first, then by step and task."""
-    files = list((rig.work / "reports").iterdir())
-    found = [json.loads(file.read_text()) for file in files]
-    for file in files:
-        file.unlink()
-    return sorted(found, key=lambda report: (report["step"] != "batch", report["step"], report["task"]))
+from launching import (ALL_RAILS, FIRST_HALF, LINE, SECOND_HALF, SWAPPED, add_report, batch, launch_rig, reports,
+                       srun)
 
 
 @pytest.fixture(scope="module")
@@ -92,23 +47,10 @@ def start(plugins):
         rig.stop()
 
 
-def srun(rig, *options, env=None):
-    """The reports of the tasks of a step."""
-    rig.run(["srun", *options, add_report(rig)], env=env)
-    return reports(rig)
-
-
-def batch(rig, commands, *options, env=None):
-    """The reports of a batch script with these commands, where REPORT stands for the program."""
-    job = rig.sbatch("#!/bin/sh\n" + commands.replace("REPORT", str(add_report(rig))) + "\n", *options, env=env)
-    info = rig.wait_job(job)
-    assert info["JobState"] == "COMPLETED", job.output()
-    return reports(rig)
-
-
 def variables(report):
     """The variables that Railhead may have set."""
-    ours = ("RAILHEAD_VERSION", "RAILHEAD_RAILS", "RAILHEAD_NIC", "RAILHEAD_CPUS", "RAILHEAD_BINDING", "RAILHEAD_GPU_MAP",
+    ours = ("RAILHEAD_VERSION", "RAILHEAD_RAILS", "RAILHEAD_NIC", "RAILHEAD_CPUS", "RAILHEAD_BINDING", "RAILHEAD_MEMORY",
+            "RAILHEAD_GPU_MAP", "OMP_NUM_THREADS",
             "NCCL_IB_HCA", "UCX_NET_DEVICES")
     return {name: report["env"][name] for name in ours if name in report["env"]}
 
@@ -393,9 +335,3 @@ def test_the_plugin_is_all_that_is_loaded_into_slurmstepd(start):
     added = loaded(plugstack="optional {plugins}/spank_railhead.so\n") - loaded(plugstack="")
     run_time = {"libgcc_s.so.1", "libm.so.6"}  # Slurm itself may not need the compiler's
     assert {Path(name).name for name in added} - run_time == {"spank_railhead.so"}
-
-
-def test_verbose_tells_each_task_what_it_got(start):
-    rig = start(nodes=1, plugstack=f"optional {LINE} verbose\n")
-    text = rig.run(["srun", "-n2", "--gres=gpu:8", "true"]).stderr
-    assert f"railhead: node 0, task 1: GPU 4,5,6,7, NIC {SECOND_HALF}, CPUs 1, binding gpu" in text

@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "affinity/binding.hpp"
 #include "affinity/cpu_bind.hpp"
 #include "affinity/cpu_mask.hpp"
-#include "affinity/gpu_map.hpp"
 #include "affinity/task_gpus.hpp"
 #include "support/catch.hpp"
 #include "support/nodes.hpp"
@@ -24,14 +22,18 @@ using Positions = std::vector<std::size_t>;
 
 const Positions eight{0, 1, 2, 3, 4, 5, 6, 7};
 
+affinity::Binding bind(const railhead::node::Node& node, const affinity::StepTasks& step,
+                       const affinity::TaskGpus& task, const affinity::Grant& grant) {
+    return affinity::bind_task(node, affinity::share_step(node, step, grant), task, grant);
+}
+
 /// What each task of a step is bound to when it sees all the step's GPUs: "0-7 | 8-15", or the
 /// reason in brackets.
 std::string bindings(const railhead::node::Node& node, const StepTasks& step,
                      affinity::Grant grant) {
     std::vector<std::string> all;
     for (unsigned task = 0; task < step.tasks; ++task) {
-        const auto binding =
-            affinity::bind_task(node, step, affinity::gpus_of_task(step, step.gpus, task), grant);
+        const auto binding = bind(node, step, affinity::gpus_of_task(step, step.gpus, task), grant);
         all.push_back(binding.reason.empty() ? to_string(binding.cpus)
                                              : "[" + binding.reason + "]");
     }
@@ -86,6 +88,14 @@ TEST_CASE("a task that Slurm narrowed uses what it sees", "[affinity]") {
         affinity::gpus_of_task({eight, 8}, {6}, 0);  // --gpu-bind: task 0 is not GPU 0
     CHECK(task.gpus == Positions{6});
     CHECK(task.certain);
+}
+
+TEST_CASE("where the step's GPUs are not known, only one GPU or one task is certain",
+          "[affinity]") {
+    CHECK(affinity::gpus_of_task({{}, 4}, {6}, 2).gpus == Positions{6});
+    CHECK(affinity::gpus_of_task({{}, 4}, {6}, 2).certain);
+    CHECK(affinity::gpus_of_task({{}, 1}, {6, 7}, 0).certain);
+    CHECK_FALSE(affinity::gpus_of_task({{}, 4}, {6, 7}, 2).certain);
 }
 
 // ---- shares -------------------------------------------------------------------------------
@@ -150,7 +160,7 @@ TEST_CASE("CPUs on the wrong socket are no error", "[affinity]") {
     CHECK(bindings(dgx, {{1, 7}, 1}, granted("0-7")) == "0-7");
     const StepTasks step{{1, 7}, 2};
     const affinity::Grant second{cpus("0-7"), cpus("4-7"), 4};
-    const auto binding = affinity::bind_task(dgx, step, {{7}}, second);
+    const auto binding = bind(dgx, step, {{7}}, second);
     CHECK(binding.cpus.empty());
     CHECK(binding.reason == "no granted CPU is near GPU 7");
 }
@@ -159,7 +169,7 @@ TEST_CASE("beside a task that is left alone, nobody takes its CPUs", "[affinity]
     const auto dgx = recorded_node("dgx-h100.xml");
     const StepTasks step{{1, 7}, 2};
     const affinity::Grant first{cpus("0-7"), cpus("0-3"), 4};
-    CHECK(affinity::bind_task(dgx, step, {{1}}, first).cpus == cpus("0-3"));
+    CHECK(bind(dgx, step, {{1}}, first).cpus == cpus("0-3"));
 }
 
 TEST_CASE("a task is never left with fewer CPUs than it asked for", "[affinity]") {
@@ -180,10 +190,9 @@ TEST_CASE("a task is never left with fewer CPUs than it asked for", "[affinity]"
 
 TEST_CASE("a task whose GPUs cannot be told is left alone", "[affinity]") {
     const auto dgx = recorded_node("dgx-h100.xml");
-    CHECK(affinity::bind_task(dgx, {eight, 3}, affinity::gpus_of_task({eight, 3}, eight, 0),
-                              granted("0-63"))
+    CHECK(bind(dgx, {eight, 3}, affinity::gpus_of_task({eight, 3}, eight, 0), granted("0-63"))
               .reason == "3 tasks share 8 GPUs unevenly");
-    CHECK(affinity::bind_task(dgx, {eight, 8}, {}, granted("0-63")).reason == "it has no GPU");
+    CHECK(bind(dgx, {eight, 8}, {}, granted("0-63")).reason == "it has no GPU");
 }
 
 // ---- whose binding ------------------------------------------------------------------------
@@ -204,6 +213,25 @@ TEST_CASE("the option --cpu-bind is found in srun's command line", "[affinity][c
     }));
     CAPTURE(line);
     CHECK(affinity::command_binds_tasks(line) == expected);
+}
+
+TEST_CASE("the option --mem-bind is found as --cpu-bind is", "[affinity][cpu_bind]") {
+    using namespace std::string_literals;
+    const auto [line, expected] = GENERATE(table<std::string, bool>({
+        {"srun\0--mem-bind=local\0./a.out\0"s, true},
+        {"srun\0--mem-bind\0none\0./a.out\0"s, true},
+        {"srun\0--mem_bind=verbose,map_mem:0\0./a.out\0"s, true},
+        {"srun\0--mem-bind=verbose\0./a.out\0"s, false},
+        {"srun\0--mem-bind=nosort\0./a.out\0"s, false},
+        {"srun\0--mem-per-cpu=4G\0--mem=0\0./a.out\0"s, false},
+        {"srun\0--cpu-bind=cores\0./a.out\0"s, false},
+    }));
+    CAPTURE(line);
+    CHECK(affinity::command_binds_memory(line) == expected);
+    CHECK(affinity::variables_bind_memory("local"));
+    CHECK(affinity::variables_bind_memory("map_mem:"));
+    CHECK_FALSE(affinity::variables_bind_memory(""));
+    CHECK_FALSE(affinity::variables_bind_memory("prefer,"));
 }
 
 TEST_CASE("Slurm's variables tell --cpu-bind from --hint", "[affinity][cpu_bind]") {
@@ -237,43 +265,4 @@ TEST_CASE("what is no mask is refused", "[affinity][mask][errors]") {
         CHECK_FALSE(affinity::parse_cpu_mask(text));
     }
     CHECK_FALSE(affinity::parse_cpu_masks("0x1,,0x2"));
-}
-
-// ---- the map ------------------------------------------------------------------------------
-
-TEST_CASE("the map tells each local rank its CPUs and NIC", "[affinity][map]") {
-    const auto dgx = recorded_node("dgx-h100.xml");
-    const auto plan = railhead::rails::plan_rails(dgx);
-    const auto text =
-        affinity::gpu_map(dgx, plan, eight, affinity::share_cpus(dgx, eight, cpus("0-63")));
-    const auto map = nlohmann::json::parse(text);
-    REQUIRE(map.size() == 8);
-    CHECK(map[4] == nlohmann::json{{"gpu", 4},
-                                   {"index", 4},
-                                   {"pci", "0000:9d:00.0"},
-                                   {"numa", 1},
-                                   {"cpus", "32-39"},
-                                   {"nic", "mlx5_6:1"},
-                                   {"path", "PXB"}});
-}
-
-TEST_CASE("the map goes by the task's own numbers", "[affinity][map]") {
-    const auto dgx = recorded_node("dgx-h100.xml");
-    const Positions gpus{5, 2};
-    const auto map = nlohmann::json::parse(affinity::gpu_map(
-        dgx, railhead::rails::plan_rails(dgx), gpus, affinity::share_cpus(dgx, gpus, cpus("0-7"))));
-    CHECK(map[0]["gpu"] == 0);
-    CHECK(map[0]["index"] == 5);
-    CHECK(map[0]["cpus"] == "");
-    CHECK(map[1]["index"] == 2);
-    CHECK(map[1]["cpus"] == "0-7");
-}
-
-TEST_CASE("a name that would break JSON does not", "[affinity][map]") {
-    auto node = node_with({{railhead::node::Path::pix}});
-    node.nics[0].name = "a\"b\\c";
-    const auto map = nlohmann::json::parse(affinity::gpu_map(
-        node, railhead::rails::plan_rails(node), {0}, affinity::share_cpus(node, {0}, {})));
-    CHECK(map[0]["nic"] == "a?b?c:1");
-    CHECK_FALSE(map[0].contains("numa"));
 }

@@ -70,3 +70,11 @@ TEST_CASE("a CPU beyond the limit is not taken", "[cpu_set]") {
     set.add(CpuSet::limit - 1);
     CHECK(set.size() == 1);
 }
+
+TEST_CASE("sets meet where a CPU is in both", "[cpu_set]") {
+    const auto low = railhead::parse_cpu_list("0-3").value();
+    CHECK(low.meets(railhead::parse_cpu_list("3,200").value()));
+    CHECK_FALSE(low.meets(railhead::parse_cpu_list("4-7").value()));
+    CHECK_FALSE(low.meets(railhead::parse_cpu_list("64-67").value()));
+    CHECK_FALSE(low.meets({}));
+}

@@ -1,10 +1,20 @@
 #include "node/gpu_identity.hpp"
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "support/catch.hpp"
 #include "support/nodes.hpp"
+#include "support/temp_dir.hpp"
 
 namespace node = railhead::node;
 using railhead::Errc;
@@ -141,4 +151,157 @@ TEST_CASE("two vendors on a node are not told apart by numbers", "[node][identit
 
 TEST_CASE("a node without GPUs gives none", "[node][identity]") {
     CHECK(positions(node::identify_gpus({}, {"0", "0", "0"})).empty());
+}
+
+// ---- what a task can open -----------------------------------------------------------------
+
+namespace {
+
+using Positions = std::vector<std::size_t>;
+
+/// Eight GPUs whose minor numbers do not follow PCI order, as on an HGX board.
+node::Node shuffled_minors() {
+    auto node = railhead::test::node_with(std::vector<std::vector<node::Path>>(8));
+    const std::vector<unsigned> minors{2, 3, 0, 1, 6, 7, 4, 5};
+    for (std::size_t i = 0; i < minors.size(); ++i) {
+        node.gpus[i].minor = minors[i];
+    }
+    return node;
+}
+
+}  // namespace
+
+TEST_CASE("where a cgroup hides GPUs, what the task can open decides", "[node][identity]") {
+    struct Case {
+        std::string why;
+        Words slurm, cuda;
+        Positions openable;
+        std::string expected;
+    };
+    const auto c = GENERATE(values<Case>({
+        {"gres.conf by minor number: Slurm's 0 and 1 are other GPUs in PCI order",
+         "0,1",
+         "0,1",
+         {2, 3},
+         "2,3"},
+        {"in CUDA's order", "0,1", "1,0", {2, 3}, "3,2"},
+        {"--gpu-bind within the step's four", "5", "1", {4, 5, 6, 7}, "5"},
+        {"no list: all that can be opened", "4,5", {}, {6, 7}, "6,7"},
+        {"nothing hidden: Slurm's numbers", "4,5", "4,5", {0, 1, 2, 3, 4, 5, 6, 7}, "4,5"},
+        {"a number beyond", "0,1", "2", {2, 3}, "GPU 2 is not one of the task's 2"},
+        {"MIG: the only GPU that can be opened is the parent",
+         "9",
+         "MIG-41b3359c-e721-56e5-8009-12e5797ed514",
+         {3},
+         "3"},
+        {"MIG: several instances of it", "9,10", "MIG-41b3359c-a,MIG-41b3359c-b", {3}, "3"},
+        {"MIG: two that can be opened",
+         "9",
+         "MIG-41b3359c-e721-56e5-8009-12e5797ed514",
+         {3, 4},
+         "'MIG-41b3359c-e721-56e5-8009-12e5797ed514' does not tell which GPU it is part of"},
+        {"MIG by number beyond the node's GPUs (bug report 40)", "9", "0", {3}, "3"},
+    }));
+    CAPTURE(c.why);
+    node::GpuEnvironment environment{c.slurm, c.cuda};
+    environment.openable = c.openable;
+    CHECK(positions(node::identify_gpus(shuffled_minors(), environment)) == c.expected);
+}
+
+TEST_CASE("a device file that is not there or not permitted cannot be opened", "[node][identity]") {
+    const railhead::test::TempDir devices;
+    for (const auto* const name : {"nvidia0", "nvidia1", "nvidia5"}) {
+        devices.write(name, "");
+    }
+    CHECK(node::find_openable(shuffled_minors(), devices.path()) == Positions{2, 3, 7});
+    CHECK(node::find_openable(shuffled_minors(), devices.path("absent")) == std::nullopt);
+    auto unknown = shuffled_minors();
+    unknown.gpus[4].minor.reset();
+    CHECK(node::find_openable(unknown, devices.path()) == std::nullopt);
+}
+
+namespace {
+
+/// A device cgroup (version 1) of a test's own, that refuses one device.
+class DeviceCgroup {
+ public:
+    explicit DeviceCgroup(const std::string& refused) {
+        std::error_code failed;
+        made_ = std::filesystem::create_directory(folder_, failed);
+        made_ = made_ && (std::ofstream{folder_ + "/devices.deny"} << refused << std::flush);
+    }
+    DeviceCgroup(const DeviceCgroup&) = delete;
+    DeviceCgroup& operator=(const DeviceCgroup&) = delete;
+    ~DeviceCgroup() { ::rmdir(folder_.c_str()); }
+
+    [[nodiscard]] bool made() const { return made_; }
+    [[nodiscard]] bool enter() const {
+        return static_cast<bool>(std::ofstream{folder_ + "/tasks"} << ::getpid() << std::flush);
+    }
+
+ private:
+    std::string folder_ = "/sys/fs/cgroup/devices/railhead-test-" + std::to_string(::getpid());
+    bool made_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("a device cgroup decides what can be opened", "[node][identity]") {
+    const railhead::test::TempDir devices;
+    constexpr unsigned tty = 4;
+    for (unsigned minor = 0; minor < 8; ++minor) {
+        const auto file = devices.path("nvidia" + std::to_string(minor));
+        if (::mknod(file.c_str(), S_IFCHR | 0666U, makedev(tty, minor)) != 0) {
+            SKIP("needs the right to make device files");
+        }
+    }
+    const DeviceCgroup cgroup{"c 4:3 rwm"};
+    if (!cgroup.made()) {
+        SKIP("needs device cgroups of version 1 in /sys/fs/cgroup/devices");
+    }
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const bool inside = cgroup.enter();
+        const auto found = node::find_openable(shuffled_minors(), devices.path());
+        // Minor 3 is that of GPU 1.
+        ::_exit(inside && found == Positions{0, 2, 3, 4, 5, 6, 7} ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("GPUs of several models are told apart only in PCI order", "[node][identity]") {
+    auto node = shuffled_minors();
+    node.gpus[0].model = "10de:2235";
+    node::GpuEnvironment environment{"0,1", "0,1"};
+    CHECK_THAT(positions(node::identify_gpus(node, environment)),
+               ContainsSubstring("set CUDA_DEVICE_ORDER=PCI_BUS_ID"));
+    environment.cuda_order = "FASTEST_FIRST";
+    CHECK_FALSE(node::identify_gpus(node, environment));
+    environment.cuda_order = "PCI_BUS_ID";
+    CHECK(positions(node::identify_gpus(node, environment)) == "0,1");
+    environment = {"2,3", "0,1"};  // of one model, and the others are hidden
+    environment.openable = Positions{2, 3};
+    CHECK(positions(node::identify_gpus(node, environment)) == "2,3");
+}
+
+TEST_CASE("HIP's numbers count among ROCR's devices", "[node][identity]") {
+    const auto node = amd_node({{0}, {1}, {2}, {3}});
+    node::GpuEnvironment environment{"2,3", {}, "2,3"};
+    environment.hip_visible = "1";
+    CHECK(positions(node::identify_gpus(node, environment)) == "3");
+    environment.hip_visible = "2";
+    CHECK(positions(node::identify_gpus(node, environment)) == "GPU 2 is not one of the task's 2");
+    node::GpuEnvironment opencl{"2,3"};
+    opencl.ordinal = "2,3";
+    CHECK(positions(node::identify_gpus(node, opencl)) == "2,3");
+}
+
+TEST_CASE("the words of a list are spelt out in its order", "[node][identity]") {
+    using Spelt = std::vector<std::string>;
+    CHECK(node::device_words("4-6, 1") == Spelt{"4", "5", "6", "1"});
+    CHECK(node::device_words("GPU-a,GPU-b") == Spelt{"GPU-a", "GPU-b"});
+    CHECK(node::device_words("NoDevFiles").empty());
+    CHECK(node::device_words("0-x").empty());
 }

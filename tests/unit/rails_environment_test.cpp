@@ -114,8 +114,8 @@ TEST_CASE("a batch step gets only what is equal for the whole job", "[rails][env
 
 TEST_CASE("devices without verbs are not told to NCCL's InfiniBand transport",
           "[rails][environment]") {
-    const auto [kind, name] = GENERATE(table<std::string, std::string>(
-        {{"1d0f:efa2", "EFA"}, {"17db:0501", "Slingshot"}}));
+    const auto [kind, name] = GENERATE(
+        table<std::string, std::string>({{"1d0f:efa2", "EFA"}, {"17db:0501", "Slingshot"}}));
     auto node = node_with({{pix}});
     node.nics[0].kind = kind;
     const auto plan = rails::plan_environment(node, plan_rails(node), {0}, {}, lookup_in({}));
@@ -158,16 +158,21 @@ TEST_CASE("the arguments of plugstack.conf are read", "[rails][arguments]") {
     CHECK(none->gpu_affinity);
     CHECK_FALSE(none->strict);
     CHECK(none->nccl_conf == "/etc/nccl.conf");
+    CHECK(none->memory == rails::MemoryPolicy::prefer);
+    CHECK_FALSE(none->omp_cores);
 
     const auto all = rails::parse_plugin_arguments(
         {"topology=/etc/slurm/dgx.xml", "nics=mlx5_0,mlx5_3:1", "nccl_conf=/opt/nccl.conf",
-         "rail=off", "gpu_affinity=off", "strict=true", "verbose"});
+         "rail=off", "gpu_affinity=off", "memory=bind", "omp_num_threads=cores", "strict=true",
+         "verbose"});
     REQUIRE(all);
     CHECK(all->topology == "/etc/slurm/dgx.xml");
     CHECK(all->nics == std::vector<std::string>{"mlx5_0", "mlx5_3:1"});
     CHECK(all->nccl_conf == "/opt/nccl.conf");
     CHECK_FALSE(all->rail);
     CHECK_FALSE(all->gpu_affinity);
+    CHECK(all->memory == rails::MemoryPolicy::bind);
+    CHECK(all->omp_cores);
     CHECK(all->strict);
     CHECK(all->verbose);
 }
@@ -177,9 +182,11 @@ TEST_CASE("what is wrong with an argument is said with a way out", "[rails][argu
         {"topolgy=/x", "unknown key in plugstack argument 'topolgy=/x': did you mean 'topology'?"},
         {"colour=red",
          "unknown key in plugstack argument 'colour=red': the keys are topology, nics, nccl_conf, "
-         "rail, gpu_affinity, user_off, health, root, strict, verbose"},
+         "rail, gpu_affinity, memory, omp_num_threads, user_off, health, root, strict, verbose"},
         {"rail=on", "bad value in plugstack argument 'rail=on': rail takes auto or off"},
         {"strict", "bad value in plugstack argument 'strict': strict takes true or false"},
+        {"memory=interleave",
+         "bad value in plugstack argument 'memory=interleave': memory takes prefer, bind or off"},
         {"topology=dgx.xml",
          "bad value in plugstack argument 'topology=dgx.xml': topology takes an "
          "absolute path"},

@@ -70,7 +70,8 @@ TEST_CASE("GPUs without a rail of their own are told", "[rails][warnings]") {
 TEST_CASE("a machine that hides its PCI tree is told", "[rails][warnings]") {
     CHECK(warnings_of(node_with({{phb, phb}, {phb, phb}, {phb, phb}})) ==
           std::vector<std::string>{"no PCI locality is visible: all GPUs have PHB to the same "
-                                   "2 NICs, which are dealt in order"});
+                                   "2 NICs, which are dealt in order; the provider's topology file "
+                                   "(NCCL_TOPO_FILE) would tell more"});
     CHECK(warnings_of(
               node_with({{pix, pix, sys}, {pix, pix, sys}, {pix, pix, sys}, {sys, sys, pix}})) ==
           std::vector<std::string>{"GPUs 0-2 have PIX to the same 2 NICs, which are dealt in "

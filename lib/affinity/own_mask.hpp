@@ -4,7 +4,7 @@
 #include "base/cpu_set.hpp"
 #include "base/error.hpp"
 
-namespace railhead::spank {
+namespace railhead::affinity {
 
 /// Fails with `unavailable` when the kernel does not tell.
 [[nodiscard]] Result<CpuSet> read_own_mask();
@@ -13,4 +13,4 @@ namespace railhead::spank {
 /// Fails with `unavailable` when none of them is in the cpuset of its cgroup, or does not exist.
 [[nodiscard]] Result<void> write_own_mask(const CpuSet& cpus);
 
-}  // namespace railhead::spank
+}  // namespace railhead::affinity

@@ -1,4 +1,4 @@
-#include "own_mask.hpp"
+#include "affinity/own_mask.hpp"
 
 #include <sched.h>
 
@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace railhead::spank {
+namespace railhead::affinity {
 
 namespace {
 
@@ -59,4 +59,4 @@ Result<void> write_own_mask(const CpuSet& cpus) {
     return {};
 }
 
-}  // namespace railhead::spank
+}  // namespace railhead::affinity

@@ -24,7 +24,7 @@ namespace {
 
 // slurmd ends a HealthCheckProgram after 60 s; with scontrol's own limits these are 10 s at most.
 constexpr std::chrono::milliseconds node_limit{3500};
-constexpr std::chrono::milliseconds ports_limit{2000};
+constexpr std::chrono::milliseconds ports_limit{1500};
 
 struct Options {
     NodeSource source;

@@ -56,10 +56,17 @@ std::vector<UnusableDevice> find_unusable_devices(const std::vector<PortName>& p
     const std::unique_ptr<ibv_device*, FreeList> list{::ibv_get_device_list(&count)};
     const int error = errno;
     const std::span devices{list.get(), list == nullptr ? 0 : static_cast<std::size_t>(count)};
+    const auto find = [&](const std::string& nic) {
+        return std::ranges::find_if(
+            devices, [&nic](ibv_device* device) { return nic == ::ibv_get_device_name(device); });
+    };
+    const bool knows_one = std::ranges::any_of(
+        ports, [&](const PortName& port) { return find(port.nic) != devices.end(); });
+    if (list != nullptr && !knows_one && !ports.empty()) {
+        return {{"", "libibverbs has no driver for the rails"}};
+    }
     for (const auto& [nic, number] : ports) {
-        const auto found = std::ranges::find_if(devices, [&nic = nic](ibv_device* device) {
-            return nic == ::ibv_get_device_name(device);
-        });
+        const auto found = find(nic);
         auto why = list == nullptr          ? fmt::format("cannot be listed: {}", text_of(error))
                    : found == devices.end() ? std::string{"is not known to libibverbs"}
                                             : complaint(*found, number);

@@ -18,12 +18,15 @@ struct PortName {
 };
 
 struct UnusableDevice {
-    std::string nic;
+    std::string nic;  ///< "": not one of them could be tried
     std::string why;  ///< "cannot be opened: Permission denied"
 };
 
 /// Opens the device of each of `ports`, asks it about itself and about the port, and closes it.
 /// Gives those that do not let themselves be used, in the order of `ports`.
+///
+/// Where libibverbs knows none of them, it most likely lacks their drivers' libraries, which a
+/// container brings along: that says nothing about the devices, and is one entry without a name.
 [[nodiscard]] std::vector<UnusableDevice> find_unusable_devices(const std::vector<PortName>& ports);
 
 }  // namespace railhead::node

@@ -178,8 +178,8 @@ double gbit_per_s(const node::PcieLink& link) {
 }
 
 void judge_pcie(Notes& notes, const Nic& nic, const Port& port, const Yardstick& best) {
-    if (!port.pcie) {
-        return;
+    if (!port.pcie || nic.kind.empty()) {
+        return;  // devices of unknown kinds are no measure for each other
     }
     const auto& other = best.pcie.at(nic.kind);
     if (port.pcie->lanes < other.lanes) {
@@ -230,6 +230,13 @@ void judge_node(std::vector<Finding>& out, const HealthFacts& facts) {
     if (facts.plan.rails.empty() && facts.plan.missing.empty() && found > 0) {
         out.push_back({Severity::advice, "", "no rails",
                        "no RDMA device is near a GPU: is the driver of the NICs loaded?"});
+    }
+    for (const auto& [nic, why] : facts.unusable) {
+        if (nic.empty()) {
+            out.push_back({Severity::advice, "", why,
+                           "install those of the NICs' maker, or ibverbs-providers: no device was "
+                           "opened"});
+        }
     }
     for (const auto& name : facts.plan.missing) {
         out.push_back({Severity::fault, name.substr(0, name.find(':')), "missing",

@@ -253,6 +253,15 @@ TEST_CASE("a slower NIC that the node can do without is no finding", "[health]")
     CHECK(judge(subject).empty());
 }
 
+TEST_CASE("devices of unknown kinds are no measure for each other's PCIe links", "[health]") {
+    Subject subject;
+    for (auto& nic : subject.node.nics) {
+        nic.kind.clear();  // as `nvidia-smi topo -m` leaves it
+    }
+    subject.change_ports = [](auto& ports) { ports[1].pcie = node::PcieLink{16, 16}; };
+    CHECK(judge(subject).empty());
+}
+
 TEST_CASE("the site's own list is looked at and nothing else", "[health]") {
     Subject subject;
     subject.node.nics[3].gbit_per_s = 200;
@@ -272,6 +281,16 @@ TEST_CASE("a device that no program can open is told before its port is judged",
     REQUIRE(findings.size() == 1);
     CHECK(findings[0].nic == "mlx5_1");
     CHECK(findings[0].what == "cannot be opened: Permission denied");
+}
+
+TEST_CASE("devices that could not be tried are advice, and their ports are judged", "[health]") {
+    Subject subject;
+    subject.unusable = {{"", "libibverbs has no driver for the rails"}};
+    subject.change_ports = [](auto& ports) { ports[1].state = PortState::down; };
+    const auto findings = judge(subject);
+    REQUIRE(findings.size() == 2);
+    CHECK(findings[0].severity == Severity::advice);
+    CHECK(findings[1].what == "port 1 down");
 }
 
 TEST_CASE("GPUs are counted where their number is known", "[health]") {

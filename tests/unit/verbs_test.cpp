@@ -10,7 +10,6 @@ TEST_CASE("a device that cannot be used says why", "[node][verbs]") {
     const auto [why, device, complaint] =
         GENERATE(table<std::string, fake_verbs::Device, std::string>({
             {"as it should be", {.name = "mlx5_0"}, ""},
-            {"no driver of its kind", {.name = "mlx5_9"}, "is not known to libibverbs"},
             {"a container without /dev/infiniband",
              {.name = "mlx5_0", .open_error = ENOENT},
              "cannot be opened: No such file or directory"},
@@ -36,6 +35,22 @@ TEST_CASE("a device that cannot be used says why", "[node][verbs]") {
         CHECK(unusable[0].why == complaint);
     }
     CHECK(fake_verbs::held() == 0);
+}
+
+TEST_CASE("a device that libibverbs does not know beside others is told", "[node][verbs]") {
+    fake_verbs::set_devices({{.name = "mlx5_0"}});
+    const auto unusable = node::find_unusable_devices({{"mlx5_0", 1}, {"irdma0", 1}});
+    REQUIRE(unusable.size() == 1);
+    CHECK(unusable[0].nic == "irdma0");
+    CHECK(unusable[0].why == "is not known to libibverbs");
+}
+
+TEST_CASE("drivers that only containers bring along say nothing about devices", "[node][verbs]") {
+    fake_verbs::set_devices({});
+    const auto unusable = node::find_unusable_devices({{"mlx5_0", 1}, {"mlx5_1", 1}});
+    REQUIRE(unusable.size() == 1);
+    CHECK(unusable[0].nic.empty());
+    CHECK(node::find_unusable_devices({}).empty());
 }
 
 TEST_CASE("where nothing can be listed, no device can be used", "[node][verbs]") {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -21,6 +22,7 @@
 #include "job/hostlist.hpp"
 #include "plugin_file.hpp"
 #include "places.hpp"
+#include "plugstack.hpp"
 #include "policy/check.hpp"
 #include "policy/drain_reason.hpp"
 #include "policy/load.hpp"
@@ -114,69 +116,47 @@ void check_job_submit(const std::vector<std::string>& plugin_dirs, std::uint32_t
 }
 
 /// One line of plugstack.conf that names our plugin.
-void check_plugstack_line(std::span<const std::string_view> words, const Position& where,
-                          const std::vector<std::string>& plugin_dirs, std::uint32_t slurm,
-                          Findings& findings) {
-    const auto at = fmt::format("{}:{}", where.file, where.line);
-    const std::vector<std::string> arguments{words.begin() + 2, words.end()};
-    const auto parsed = rails::parse_plugin_arguments(arguments);
+void check_plugstack_line(const PlugstackLine& line, const std::vector<std::string>& plugin_dirs,
+                          std::uint32_t slurm, Findings& findings) {
+    const auto at = fmt::format("{}:{}", line.where.file, line.where.line);
+    const auto parsed = rails::parse_plugin_arguments(line.arguments);
     if (!parsed) {
         findings.push_back(
             {"plugstack", Level::error, fmt::format("{}: {}", at, parsed.error().message)});
     }
     const bool strict = parsed && parsed->strict;
-    if (words[0] != "optional" && !strict) {
+    if (line.demand != "optional" && !strict) {
         findings.push_back({"plugstack", Level::warning,
                             fmt::format("{}: \"{}\": where the plugin is missing every srun then "
                                         "fails; write \"optional\"",
-                                        at, words[0])});
-    } else if (words[0] == "optional" && strict) {
+                                        at, line.demand)});
+    } else if (line.demand == "optional" && strict) {
         findings.push_back({"plugstack", Level::warning,
                             fmt::format("{}: strict=true has no effect on an \"optional\" line: Slurm "
                                         "ignores what the plugin returns; write \"required\" once "
                                         "every node has the plugin",
                                         at)});
     }
-    std::string path{words[1]};
+    auto path = line.plugin;
     if (!path.starts_with('/')) {
         const auto found = std::ranges::find_if(plugin_dirs, [&](const auto& folder) {
-            return std::filesystem::exists(fmt::format("{}/{}", folder, words[1]));
+            return std::filesystem::exists(fmt::format("{}/{}", folder, line.plugin));
         });
-        path = fmt::format("{}/{}", found == plugin_dirs.end() ? "PluginDir" : *found, words[1]);
+        path = fmt::format("{}/{}", found == plugin_dirs.end() ? "PluginDir" : *found, line.plugin);
     }
     check_plugin(path, slurm, first_two, findings);
 }
 
 void check_plugstack(const std::string& file, const std::vector<std::string>& plugin_dirs,
-                     std::uint32_t slurm, Findings& findings, int depth = 0) {
-    const auto text = read_file(file);
-    if (!text) {
-        findings.push_back({"plugstack", Level::warning, to_string(text.error())});
-        return;
+                     std::uint32_t slurm, Findings& findings) {
+    const auto plugstack = read_plugstack(file);
+    for (const auto& error : plugstack.errors) {
+        findings.push_back({"plugstack", Level::warning, to_string(error)});
     }
-    unsigned number = 0;
-    bool named = false;
-    for (const auto line : split(*text, '\n')) {
-        ++number;
-        const auto words = split_words(line.substr(0, line.find('#')));
-        if (words.size() >= 2 && words[0] == "include" && depth < 4) {
-            // The usual line is "include plugstack.conf.d/*.conf".
-            const auto pattern = std::filesystem::path{file}.parent_path() / std::string{words[1]};
-            std::error_code error;
-            for (const auto& entry :
-                 std::filesystem::directory_iterator{pattern.parent_path(), error}) {
-                if (policy::glob_matches(pattern.filename().string(),
-                                         entry.path().filename().string())) {
-                    check_plugstack(entry.path().string(), plugin_dirs, slurm, findings, depth + 1);
-                }
-            }
-            named = true;
-        } else if (words.size() >= 2 && words[1].ends_with("spank_railhead.so")) {
-            check_plugstack_line(words, {file, number, 1}, plugin_dirs, slurm, findings);
-            named = true;
-        }
+    for (const auto& line : plugstack.lines) {
+        check_plugstack_line(line, plugin_dirs, slurm, findings);
     }
-    if (!named && depth == 0) {
+    if (plugstack.lines.empty() && !plugstack.includes && plugstack.errors.empty()) {
         findings.push_back({"plugstack", Level::warning,
                             fmt::format("{} does not name spank_railhead.so", file)});
     }
@@ -279,6 +259,22 @@ void check_controller(const policy::Loaded& loaded, Findings& findings) {
     }
 }
 
+/// NCCL_TOPO_FILE of a type of node; the file is on the nodes, and often here as well.
+void check_topo_files(const policy::Loaded& loaded, Findings& findings) {
+    if (!loaded.site) {
+        return;
+    }
+    for (const auto& type : loaded.site->policy.node_types) {
+        std::error_code unreadable;
+        if (!type.topo_file.empty() && !std::filesystem::exists(type.topo_file, unreadable)) {
+            findings.push_back({"node_type", Level::advice,
+                                printable(fmt::format("{}: topo_file \"{}\" is not on this machine: "
+                                                      "NCCL goes without it where it is missing",
+                                                      rails::called(type), type.topo_file))});
+        }
+    }
+}
+
 /// Nodes that slurmctld drained for a reason that has a remedy.
 void check_drained(const policy::Loaded& loaded, Findings& findings) {
     if (!loaded.site) {
@@ -340,6 +336,7 @@ void run(const Options& options, Console& console) {
     const auto slurm = slurm_version(plugin_dirs);
     auto findings = policy::check_site(loaded, slurm);
     check_owner(loaded, findings);
+    check_topo_files(loaded, findings);
     if (slurm) {
         check_job_submit(plugin_dirs, *slurm, findings);
         auto plugstack = options.plugstack;

@@ -10,12 +10,11 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "drain.hpp"
-#include "environment.hpp"
 #include "node/verbs.hpp"
+#include "node_site.hpp"
 #include "node_source.hpp"
 #include "rails/fingerprint.hpp"
 #include "rails/health_check.hpp"
-#include "rails_compare.hpp"
 #include "report/health.hpp"
 
 namespace railhead::cli {
@@ -31,25 +30,13 @@ struct Options {
     std::vector<std::string> rails;
     std::optional<unsigned> gpus;
     std::string fingerprint;
-    std::string node_name;
+    NodeSiteOptions site;
     std::string scontrol;
     bool json = false;
     bool verbose = false;
     bool strict = false;
     bool drain = false;
 };
-
-/// NodeName: slurmd tells a HealthCheckProgram; else the host's name up to the first dot.
-std::string name_of_node(const Options& options) {
-    if (!options.node_name.empty()) {
-        return options.node_name;
-    }
-    if (auto name = own_variable("SLURMD_NODENAME")) {
-        return *name;
-    }
-    const auto name = host_name();
-    return name.substr(0, name.find('.'));
-}
 
 struct Looked {
     node::Node node;
@@ -71,15 +58,20 @@ void add_drift(const Options& options, Looked& looked) {
 }
 
 /// Fills `looked` as far as it gets.
-Result<void> look(const Options& options, Looked& looked) {
-    auto read = read_node(options.source);
+Result<void> look(const Options& options, const NodeSite& site, Looked& looked) {
+    auto source = options.source;
+    if (source.is_live()) {
+        source.file = site.arguments.topology;  // what the plugin goes by
+    }
+    auto read = read_node(source);
     if (!read) {
         return propagate(read);
     }
     looked.node = std::move(*read);
-    looked.plan = rails::plan_rails(looked.node, options.rails);
+    const auto& declared = options.rails.empty() ? site.declared.rails : options.rails;
+    looked.plan = rails::plan_rails(looked.node, declared);
     rails::HealthCheck check{.root = options.source.root,
-                             .declared = !options.rails.empty(),
+                             .declared = !declared.empty(),
                              .gpus = options.gpus,
                              .try_devices = {},
                              .limit = ports_limit};
@@ -95,11 +87,12 @@ Result<void> look(const Options& options, Looked& looked) {
     return {};
 }
 
-void drain(const Options& options, const std::string& reason, Console& console) {
+void drain(const Options& options, const std::string& node, const std::string& reason,
+           Console& console) {
     const auto scontrol =
         options.scontrol.empty() ? find_scontrol() : Result<std::string>{options.scontrol};
-    const auto done = scontrol ? drain_node(*scontrol, name_of_node(options), reason)
-                               : Result<std::string>{scontrol};
+    const auto done =
+        scontrol ? drain_node(*scontrol, node, reason) : Result<std::string>{scontrol};
     if (!done) {
         return console.warn(done.error());
     }
@@ -107,8 +100,10 @@ void drain(const Options& options, const std::string& reason, Console& console) 
 }
 
 void run(const Options& options, Console& console) {
+    constexpr bool here = true;  // a file describes this node, too
+    const auto site = read_node_site(options.site, here, console);
     Looked looked;
-    const auto told = look(options, looked);
+    const auto told = look(options, site, looked);
     if (!told && !options.strict) {
         return console.fail(told.error());
     }
@@ -126,7 +121,7 @@ void run(const Options& options, Console& console) {
     if (!healthy) {
         console.leave(Exit::findings);
         if (options.drain) {
-            drain(options, line, console);
+            drain(options, site.node_name, line, console);
         }
     }
 }
@@ -148,11 +143,8 @@ void add_health(CLI::App& app, Console& console) {
     command->add_flag("--strict", options->strict,
                       "Advice, and not being able to tell, are unhealthy too");
     auto* drain = command->add_flag("--drain", options->drain, "Drain the node if it is unhealthy");
-    command
-        ->add_option("--node", options->node_name,
-                     "NodeName to drain (default: SLURMD_NODENAME, else the host's name)")
-        ->needs(drain);
     command->add_option("--scontrol", options->scontrol, "Where scontrol is")->needs(drain);
+    add_node_site(*command, options->site);
     command->add_flag("--verbose", options->verbose, "What to do about each finding");
     command->add_flag("--json", options->json, "Write JSON, schema railhead.health/1");
     command->callback([options, &console] { run(*options, console); });

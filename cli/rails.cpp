@@ -6,15 +6,18 @@
 
 #include "command.hpp"
 #include "environment.hpp"
+#include "nccl_files.hpp"
+#include "node/probe.hpp"
+#include "node_site.hpp"
 #include "node_source.hpp"
 #include "output_file.hpp"
 #include "rails/environment.hpp"
 #include "rails/fingerprint.hpp"
-#include "rails/nccl_conf.hpp"
 #include "rails/rail_plan.hpp"
 #include "rails_compare.hpp"
 #include "report/rails.hpp"
 #include "report/rails_svg.hpp"
+#include "why.hpp"
 
 namespace railhead::cli {
 
@@ -26,38 +29,33 @@ struct Options {
     bool fingerprint = false;
     std::string svg;
     std::vector<std::string> compare;
+    bool why = false;
+    std::string variable;
+    NodeSiteOptions site;
 };
 
-/// What NCCL would read here: the user's file, then the machine's.
-std::vector<rails::Owner> conf_variables(Console& console) {
-    const auto own = own_variable("NCCL_CONF_FILE");
-    std::vector<rails::Owner> owners;
-    for (const auto& path : {own ? *own : own_variable("HOME").value_or("") + "/.nccl.conf",
-                             std::string{"/etc/nccl.conf"}}) {
-        const auto names = rails::read_nccl_conf(path);
-        if (!names) {
-            console.warn(names.error());
-            continue;
-        }
-        for (const auto& name : *names) {
-            owners.push_back({name, path});
-        }
-    }
-    return owners;
+/// This machine as the plugin would see it, or the recorded node that was named.
+Result<node::Node> find_node(const NodeSource& source, const std::string& topology) {
+    return source.is_live() && !topology.empty() ? node::probe({.file = topology})
+                                                 : read_node(source);
 }
 
 void run(const Options& options, Console& console) {
     if (!options.compare.empty()) {
         return compare_rail_files(options.compare, std::cin, console);
     }
-    const auto node = read_node(options.source);
+    // A recorded node is another machine: neither its files nor its user are here.
+    const bool here = options.source.is_live();
+    const auto site = read_node_site(options.site, here, console);
+    const auto node = find_node(options.source, site.arguments.topology);
     if (!node) {
         return console.fail(node.error());
     }
-    const auto plan = rails::plan_rails(*node);
-    // A recorded node is another machine: neither its files nor its user are here.
-    const bool here = options.source.is_live();
-    const auto identity = rails::identify_rails(*node, plan, here ? host_name() : node->source);
+    if (options.why) {
+        return show_why(options.variable, {*node, site, here}, console);
+    }
+    const auto plan = rails::plan_rails(*node, site.declared.rails);
+    const auto identity = rails::identify_rails(*node, plan, here ? site.node_name : node->source);
     if (options.fingerprint) {
         console.out << to_line(identity) << '\n';
         return;
@@ -66,12 +64,19 @@ void run(const Options& options, Console& console) {
         const auto written = write_file(options.svg, report::rails_svg(*node, plan));
         return written ? void() : console.fail(written.error());
     }
-    const auto environment = rails::plan_environment(
-        *node, plan, plan.gpus.empty() ? std::vector<std::size_t>{} : plan.gpus[0].nics,
-        here ? conf_variables(console) : std::vector<rails::Owner>{},
-        [here](std::string_view name) {
-            return here ? own_variable(std::string{name}) : std::nullopt;
-        });
+    const auto nics = plan.gpus.empty() ? std::vector<std::size_t>{} : plan.gpus[0].nics;
+    const auto files = here ? read_nccl_files(site.arguments.nccl_conf, console)
+                            : std::vector<rails::FileSetting>{};
+    const rails::Lookup lookup = [here](std::string_view name) {
+        return here ? own_variable(std::string{name}) : std::nullopt;
+    };
+    const auto environment = rails::plan_environment({.node = *node,
+                                                      .plan = plan,
+                                                      .nics = nics,
+                                                      .files = files,
+                                                      .environment = lookup,
+                                                      .type = site.find_type(),
+                                                      .declared_by = site.declared.by});
     const report::NodeReport report{*node, plan, environment, identity.node};
     console.out << (options.json ? report::rails_json(report) : report::rails_text(report));
 }
@@ -86,8 +91,12 @@ void add_rails(CLI::App& app, Console& console) {
     auto* fingerprint = command->add_flag("--fingerprint", options->fingerprint,
                                           "Write one line that is the same on nodes of one type");
     fingerprint->excludes(json);
+    auto* why =
+        command->add_option("--why", options->variable,
+                            "Who sets this variable, and what others say (default: of all)");
+    why->expected(0, 1)->excludes(json)->excludes(fingerprint);
     auto* svg = command->add_option("--svg", options->svg, "Draw a picture into this file instead");
-    svg->excludes(json)->excludes(fingerprint);
+    svg->excludes(json)->excludes(fingerprint)->excludes(why);
     auto* compare =
         command
             ->add_option(
@@ -96,11 +105,16 @@ void add_rails(CLI::App& app, Console& console) {
                 "standard input")
             ->excludes(fingerprint)
             ->excludes(json)
-            ->excludes(svg);
+            ->excludes(svg)
+            ->excludes(why);
     for (auto* source : recorded) {
         compare->excludes(source);
     }
-    command->callback([options, &console] { run(*options, console); });
+    add_node_site(*command, options->site);
+    command->callback([options, why, &console] {
+        options->why = why->count() > 0;
+        run(*options, console);
+    });
 }
 
 }  // namespace railhead::cli

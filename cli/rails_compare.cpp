@@ -1,7 +1,5 @@
 #include "rails_compare.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -131,20 +129,14 @@ class Gatherer {
     Identities found_;
 };
 
-}  // namespace
-
-std::string host_name() {
-    std::array<char, 256> name{};
-    return gethostname(name.data(), name.size() - 1) == 0 ? std::string{name.data()}
-                                                          : std::string{};
-}
-
 /// A recorded node, and no line that a command wrote: XML that is cut off, too.
 bool is_record(const std::string& text) {
     const auto first = text.find_first_not_of(" \t\r\n");
     return (first != std::string::npos && text[first] == '<') ||
            node::find_source_kind(text) == node::SourceKind::capture;
 }
+
+}  // namespace
 
 Result<Identities> parse_identities(const std::string& text, const std::string& file) {
     if (is_record(text)) {

@@ -11,9 +11,6 @@
 
 namespace railhead::cli {
 
-/// The name of this machine, as its own node; "" where the kernel does not tell.
-[[nodiscard]] std::string host_name();
-
 /// Nodes from what `railhead rails --fingerprint` or `--json` wrote on them, any number in one
 /// text, each line with or without a label of srun or pdsh; or one node from the XML of hwloc or
 /// NCCL. Fails with the file, and the line, of what is none of these.

@@ -1,12 +1,7 @@
 #include "in_allocator.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <string>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "affinity/cpu_bind.hpp"
 #include "base/file.hpp"
@@ -49,17 +44,22 @@ std::string own_nccl_conf() {
     return home ? *home + "/.nccl.conf" : std::string{};
 }
 
-/// NCCL reads this file on every rank, so what it sets is the user's word.
+/// NCCL reads this file on every rank, so what it sets is the user's word.  The names alone go to
+/// the nodes: every step inherits them.
 void note_own_nccl_conf() {
-    constexpr std::array ours{"NCCL_IB_HCA", "UCX_NET_DEVICES"};
     ::unsetenv("RAILHEAD_NCCL_CONF");  // of a step around this one
-    auto names = rails::read_nccl_conf(own_nccl_conf());
-    if (!names) {
+    const auto settings = rails::read_nccl_conf(own_nccl_conf());
+    if (!settings) {
         return;  // NCCL cannot read it either
     }
-    std::erase_if(*names, [&](const auto& name) { return std::ranges::count(ours, name) == 0; });
-    if (!names->empty()) {
-        ::setenv("RAILHEAD_NCCL_CONF", fmt::format("{}", fmt::join(*names, ",")).c_str(), 1);
+    std::string names;
+    for (const auto& [name, value] : *settings) {
+        if (name.find(',') == std::string::npos) {
+            names += (names.empty() ? "" : ",") + name;
+        }
+    }
+    if (!names.empty()) {
+        ::setenv("RAILHEAD_NCCL_CONF", names.c_str(), 1);
     }
 }
 

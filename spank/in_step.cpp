@@ -11,6 +11,8 @@
 #include "health.hpp"
 #include "in_task.hpp"
 #include "node/probe.hpp"
+#include "node_name.hpp"
+#include "node_policy.hpp"
 #include "rails/nccl_conf.hpp"
 #include "step.hpp"
 
@@ -21,7 +23,7 @@ namespace {
 /// The arguments of plugstack.conf, unless they are wrong, and the step once prepare() has made it.
 /// slurmstepd serves one step, and only its main thread comes here.
 std::optional<rails::PluginArguments> site;
-std::unique_ptr<const Step> current;
+std::unique_ptr<Step> current;
 
 bool names_gpus(const node::GpuEnvironment& environment) {
     return environment.slurm_gpus || environment.cuda_visible || environment.rocr_visible;
@@ -50,20 +52,39 @@ bool user_binds_memory(const Session& session) {
            affinity::variables_bind_memory(session.variable("SLURM_MEM_BIND_TYPE").value_or(""));
 }
 
-/// Variables of /etc/nccl.conf here, and of the user's file as srun or sbatch saw it.
-std::vector<rails::Owner> conf_variables(const std::string& site_file, const Session& session) {
-    std::vector<rails::Owner> owners;
+/// Variables of the user's file, as srun or sbatch saw it, and of /etc/nccl.conf here.
+std::vector<rails::FileSetting> file_settings(const std::string& site_file,
+                                              const Session& session) {
+    std::vector<rails::FileSetting> files;
     if (const auto own = session.variable("RAILHEAD_NCCL_CONF")) {
         for (const auto name : split(*own, ',')) {
-            owners.push_back({std::string{name}, "the user's NCCL file"});
+            files.push_back(
+                {std::string{name}, std::nullopt, rails::Rung::user_file, "the user's NCCL file"});
         }
     }
-    if (const auto names = rails::read_nccl_conf(site_file)) {
-        for (const auto& name : *names) {
-            owners.push_back({name, site_file});
+    if (auto settings = rails::read_nccl_conf(site_file)) {
+        for (auto& [name, value] : *settings) {
+            files.push_back({std::move(name), std::move(value), rails::Rung::site_file, site_file});
         }
     }
-    return owners;
+    return files;
+}
+
+/// What the site's policy says about the node `name`; a broken one is logged and left out.
+void consult_policy(Step& step, std::string name) {
+    auto policy = read_node_policy(step.arguments, name);
+    if (!policy.trouble.empty()) {
+        slurm_info("railhead: %s", policy.trouble.c_str());
+    }
+    step.type = std::move(policy.type);
+    step.node_name = std::move(name);
+}
+
+/// The rails that the site declared, else those that are found.
+void plan(Step& step) {
+    auto declared = rails::declared_rails(step.type ? &*step.type : nullptr, step.arguments.nics);
+    step.plan = rails::plan_rails(step.node, declared.rails);
+    step.declared_by = std::move(declared.by);
 }
 
 /// Looks at the node; the text says what is in the way.  The plan is made in any case: the site's
@@ -73,7 +94,7 @@ std::string look(Step& step) {
     if (node) {
         step.node = std::move(*node);
     }
-    step.plan = rails::plan_rails(step.node, step.arguments.nics);
+    plan(step);
     return node ? std::string{} : to_string(node.error());
 }
 
@@ -87,9 +108,12 @@ std::string gather(Step& step, const Session& session, const node::GpuEnvironmen
     if (!choice->rail && !choice->gpu_affinity) {
         return {};
     }
-    step.conf = conf_variables(step.arguments.nccl_conf, session);
-    step.memory = step.arguments.memory;
-    step.omp_cores = step.arguments.omp_cores;
+    consult_policy(step, node_name(session));
+    step.files = file_settings(step.arguments.nccl_conf, session);
+    step.memory =
+        step.type ? step.type->memory.value_or(step.arguments.memory) : step.arguments.memory;
+    step.omp_cores = step.type ? step.type->omp_num_threads.value_or(step.arguments.omp_cores)
+                               : step.arguments.omp_cores;
     step.user_binds = user_binds(session);
     step.user_binds_memory = user_binds_memory(session);
     if (auto trouble = look(step); !trouble.empty()) {
@@ -101,6 +125,16 @@ std::string gather(Step& step, const Session& session, const node::GpuEnvironmen
     }
     step.claims = std::make_unique<const Claims>(step.node.gpus.size());
     return {};
+}
+
+/// Where prepare() could not tell the node (a heterogeneous step, whose list is of all components,
+/// on nodes that are not named as their hosts), the task is told by Slurm.
+void put_node_right(Step& step, const Session& session) {
+    if (auto name = session.variable("SLURMD_NODENAME"); name && *name != step.node_name) {
+        consult_policy(step, std::move(*name));
+        plan(step);
+        look_at_health(step);
+    }
 }
 
 /// Tells the user once: the first task of the job's first node speaks; where the step is to fail,
@@ -156,6 +190,9 @@ void prepare(const Session& session) {
         slurm_info("railhead: %s", step->trouble.c_str());  // the daemon's log only
     }
     look_at_health(*step);
+    if (!step->unhealthy.empty()) {
+        slurm_info("railhead: %s", step->unhealthy.c_str());
+    }
     current = std::move(step);
 }
 
@@ -164,6 +201,7 @@ bool apply(const Session& session) {
     if (!current || !(current->choice.rail || current->choice.gpu_affinity)) {
         return true;
     }
+    put_node_right(*current, session);
     if (!pass_health(session, *current)) {
         return false;
     }

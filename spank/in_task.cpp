@@ -39,9 +39,19 @@ std::vector<std::size_t> nics_of(const Step& step, const std::vector<std::size_t
     return nics;
 }
 
-void set_rails(const Session& session, const Step& step, const std::vector<std::size_t>& nics) {
-    const auto plan = rails::plan_environment(step.node, step.plan, nics, step.conf,
-                                              lookup_in(session), step.kind == StepKind::step);
+/// What libraries are told; nothing is set where they are told nothing.
+void set_environment(const Session& session, const Step& step,
+                     const std::vector<std::size_t>& nics) {
+    const auto lookup = lookup_in(session);
+    const auto plan =
+        rails::plan_environment({.node = step.node,
+                                 .plan = step.plan,
+                                 .nics = nics,
+                                 .files = step.files,
+                                 .environment = lookup,
+                                 .type = step.type ? &*step.type : nullptr,
+                                 .declared_by = step.declared_by,
+                                 .per_task = step.kind == StepKind::step});
     change(session, plan.changes);
     for (const auto& [name, by] : plan.kept) {
         slurm_verbose("railhead: %s is left to %s", name.c_str(), by.c_str());
@@ -139,9 +149,9 @@ void clean(const Session& session) {
 }
 
 void serve_job(const Session& session, const Step& step) {
-    if (step.choice.rail && !step.plan.list.empty()) {
+    if (step.choice.rail && (step.type || !step.plan.list.empty())) {
         session.set("RAILHEAD_VERSION", RAILHEAD_VERSION);
-        set_rails(session, step, {});
+        set_environment(session, step, {});
     }
 }
 
@@ -150,7 +160,7 @@ void serve_task(const Session& session, const Step& step, const VisibleGpus& vis
     session.set("RAILHEAD_VERSION", RAILHEAD_VERSION);
     warn_of_sharing(session, step, task);
     if (step.choice.rail) {
-        set_rails(session, step, nics_of(step, task.own.gpus));
+        set_environment(session, step, nics_of(step, task.own.gpus));
     }
     Bound bound;
     if (step.choice.gpu_affinity) {

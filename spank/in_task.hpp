@@ -13,7 +13,7 @@ namespace railhead::spank {
 /// Takes away what a step of ours around this one left, so that nobody reads another's answer.
 void clean(const Session& session);
 
-/// Sets what is the same for the whole job: the list of rails.  Nodes may not differ in it, so it
+/// Sets what is the same for the whole job: the list of rails, and the site's own.  Nodes may not differ in it, so it
 /// does not wait for anything that is known of one task only.
 void serve_job(const Session& session, const Step& step);
 

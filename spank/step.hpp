@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,11 +23,14 @@ struct Step {
     rails::PluginArguments arguments;
     Choice choice;
     StepKind kind = StepKind::step;
+    std::string node_name;  ///< in slurm.conf
     node::Node node;
     rails::RailPlan plan;
-    std::vector<rails::Owner> conf;  ///< variables that files of NCCL set
+    std::optional<rails::NodeType> type;  ///< of this node in the site's policy
+    std::string declared_by;              ///< whose list of rails the plan has; empty: found here
+    std::vector<rails::FileSetting> files;  ///< variables that files of NCCL set
     affinity::StepTasks tasks;
-    rails::MemoryPolicy memory = rails::MemoryPolicy::prefer;
+    rails::Memory memory = rails::Memory::prefer;
     bool omp_cores = false;          ///< OMP_NUM_THREADS is to be set
     bool user_binds = false;         ///< --cpu-bind was given
     bool user_binds_memory = false;  ///< --mem-bind was given

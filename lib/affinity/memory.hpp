@@ -14,11 +14,11 @@
 
 #include "base/cpu_set.hpp"
 #include "node/node.hpp"
-#include "rails/memory_policy.hpp"
+#include "rails/node_type.hpp"
 
 namespace railhead::affinity {
 
-using rails::MemoryPolicy;
+using MemoryPolicy = rails::Memory;
 
 /// NUMA nodes by the kernel's numbers, in the form that serves for CPUs.
 using MemoryNodes = CpuSet;

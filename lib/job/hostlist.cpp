@@ -200,9 +200,8 @@ void append_names(const std::vector<Group>& groups, std::vector<std::string>& na
     }
 }
 
-/// Adds what one name of the list stands for.
-Result<> expand_name(std::string_view list, std::string_view name, std::size_t most,
-                     std::vector<std::string>& names) {
+/// Reads one name of the list; no groups: it stands for itself.
+Result<std::vector<Group>> read_name(std::string_view list, std::string_view name) {
     std::vector<Group> groups;
     if (name.find_first_of("[]") != std::string_view::npos) {
         auto parsed = parse_groups(list, name);
@@ -214,15 +213,60 @@ Result<> expand_name(std::string_view list, std::string_view name, std::size_t m
     if ((groups.empty() ? name.size() : longest_name(groups)) > max_name) {
         return fail_at(list, name, fmt::format("a host name has at most {} characters", max_name));
     }
-    if (count_names(groups) > most - names.size()) {
-        return fail_at(list, name, fmt::format("more than {} names in one list", most));
+    return groups;
+}
+
+/// Calls `take(groups, name)` for each name of the list, until one is wrong or they stand for more
+/// than `most`; gives how many they are.
+template <class Take>
+Result<std::size_t> each_name(std::string_view list, std::size_t most, const Take& take) {
+    most = std::min(most, max_hosts);
+    std::size_t count = 0;
+    auto rest = list;
+    for (;;) {
+        const auto name = take_name(rest);
+        if (name.empty()) {
+            return count;
+        }
+        auto groups = read_name(list, name);
+        if (!groups) {
+            return propagate(groups);
+        }
+        const auto names = count_names(*groups);
+        if (names > most - count) {
+            return fail_at(list, name, fmt::format("more than {} names in one list", most));
+        }
+        count += names;
+        take(*groups, name);
     }
+}
+
+/// Whether `digits` is a number of the range as it is written there: "007" of 001-064.
+bool has_number(const Range& range, std::string_view digits) {
+    const auto number = parse_digits(digits);
+    return number && *number >= range.low && *number <= range.high &&
+           digits.size() == std::max(range.width, fmt::formatted_size("{}", *number));
+}
+
+/// Whether the groups stand for `name` among others.
+bool stand_for(std::span<const Group> groups, std::string_view name) {
     if (groups.empty()) {
-        names.emplace_back(name);
-    } else {
-        append_names(groups, names);
+        return name.empty();
     }
-    return {};
+    const auto& group = groups.front();
+    if (!name.starts_with(group.before)) {
+        return false;
+    }
+    name.remove_prefix(group.before.size());
+    for (std::size_t length = 1; length <= std::min(name.size(), max_digits); ++length) {
+        const auto digits = name.substr(0, length);
+        const bool fits = std::ranges::any_of(
+            group.ranges, [&](const Range& range) { return has_number(range, digits); });
+        if (fits && stand_for(groups.subspan(1), name.substr(length))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /// A name cut before the number at its end.
@@ -277,18 +321,31 @@ std::string write_group(std::span<const Numbered> group) {
 }  // namespace
 
 Result<std::vector<std::string>> expand_hostlist(std::string_view list, std::size_t most) {
-    most = std::min(most, max_hosts);
     std::vector<std::string> names;
-    auto rest = list;
-    for (;;) {
-        const auto name = take_name(rest);
-        if (name.empty()) {
-            return names;
+    auto read = each_name(list, most, [&](const std::vector<Group>& groups, std::string_view name) {
+        if (groups.empty()) {
+            names.emplace_back(name);
+        } else {
+            append_names(groups, names);
         }
-        if (auto added = expand_name(list, name, most, names); !added) {
-            return propagate(added);
-        }
+    });
+    if (!read) {
+        return propagate(read);
     }
+    return names;
+}
+
+Result<std::size_t> count_hosts(std::string_view list) {
+    return each_name(list, max_hosts, [](const auto& /*groups*/, auto /*name*/) {});
+}
+
+bool hostlist_has(std::string_view list, std::string_view host) {
+    bool found = false;
+    const auto read =
+        each_name(list, max_hosts, [&](const std::vector<Group>& groups, std::string_view name) {
+            found = found || (groups.empty() ? name == host : stand_for(groups, host));
+        });
+    return read && found;
 }
 
 std::string compress_hostlist(std::span<const std::string> names) {

@@ -22,6 +22,13 @@ constexpr std::size_t max_hosts = std::size_t{1} << 20U;
 [[nodiscard]] Result<std::vector<std::string>> expand_hostlist(std::string_view list,
                                                                std::size_t most = max_hosts);
 
+/// How many names expand_hostlist() would give, without making them.  Fails as it does.
+[[nodiscard]] Result<std::size_t> count_hosts(std::string_view list);
+
+/// Whether expand_hostlist() would give the name `host`, without making any: a list of 10,000 nodes
+/// costs no more than one of two.  False where the list cannot be read.
+[[nodiscard]] bool hostlist_has(std::string_view list, std::string_view host);
+
 /// The shortest usual way to write `names` (sorted, duplicates dropped): "gpu[001-004]", as
 /// `scontrol show hostlistsorted` does for names with one number at the end.
 [[nodiscard]] std::string compress_hostlist(std::span<const std::string> names);

@@ -33,6 +33,8 @@ class Checker {
             check_switch_wait();
             check_set_aside();
             check_lemons();
+            found = check_node_types(*loaded_.site);
+            std::ranges::move(found, std::back_inserter(findings_));
         }
         return std::move(findings_);
     }

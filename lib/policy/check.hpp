@@ -32,4 +32,7 @@ struct Finding {
 [[nodiscard]] std::vector<Finding> check_fabrics(const Site& site, const std::string& path,
                                                  std::optional<std::uint32_t> slurm);
 
+/// The part of check_site() that looks at the types of nodes, against slurm.conf and each other.
+[[nodiscard]] std::vector<Finding> check_node_types(const Site& site);
+
 }  // namespace railhead::policy

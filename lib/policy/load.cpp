@@ -1,7 +1,6 @@
 #include "policy/load.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -10,44 +9,10 @@
 #include "fabric/fabric.hpp"
 #include "fabric/topology_yaml.hpp"
 #include "policy/lemons.hpp"
-#include "policy/parse.hpp"
 
 namespace railhead::policy {
 
 namespace {
-
-constexpr std::string_view default_folder = "/etc/slurm";
-
-std::string environment(const char* name) {
-    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): read at load only
-    return value != nullptr ? value : "";
-}
-
-std::string beside(const std::string& path, std::string_view name) {
-    const auto slash = path.rfind('/');
-    return std::string{path.substr(0, slash == std::string::npos ? 0 : slash + 1)}.append(name);
-}
-
-/// The FILE of "slurmctld -f FILE", which slurmctld tells its plugins in no other way.
-std::string slurm_conf_of_this_daemon() {
-    const auto command = read_file("/proc/self/cmdline", std::size_t{64} << 10U);
-    if (!command) {
-        return {};
-    }
-    const auto words = split(*command, '\0');
-    if (words.front().find("slurmctld") == std::string_view::npos) {
-        return {};
-    }
-    for (std::size_t i = 1; i < words.size(); ++i) {
-        if (words[i] == "-f" && i + 1 < words.size()) {
-            return std::string{words[i + 1]};
-        }
-        if (words[i].starts_with("-f")) {
-            return std::string{words[i].substr(2)};
-        }
-    }
-    return {};
-}
 
 class Loader {
    public:
@@ -84,42 +49,11 @@ class Loader {
     }
 
     std::optional<Policy> read_policy() {
-        std::vector<std::string> candidates{places_.policy};
-        if (places_.policy.empty()) {
-            candidates = {beside(
-                places_.slurm_conf_said.empty() ? places_.slurm_conf : places_.slurm_conf_said,
-                "railhead.toml")};
-            if (const auto fallback = fmt::format("{}/railhead.toml", default_folder);
-                fallback != candidates.front()) {
-                candidates.push_back(fallback);
-            }
-        }
-        for (const auto& path : candidates) {
-            to_.policy_path = path;
-            const auto text = read(path, true);
-            if (text) {
-                return parsed(*text, path);
-            }
-            if (text.error().code != Errc::not_found) {
-                to_.errors.push_back(text.error());
-                return std::nullopt;
-            }
-        }
-        to_.absent = places_.policy.empty();  // a file that was named must be there
-        if (!to_.absent) {
-            to_.errors.push_back({Errc::not_found,
-                                  fmt::format("there is no policy \"{}\"", places_.policy), {}});
-        }
-        return std::nullopt;
-    }
-
-    std::optional<Policy> parsed(const std::string& text, const std::string& path) {
-        auto policy = parse_policy(text, path);
-        if (!policy) {
-            to_.errors = std::move(policy.error());
-            return std::nullopt;
-        }
-        return std::move(*policy);
+        auto found = load_policy(places_, [this](const std::string& path) { return read(path, true); });
+        to_.policy_path = std::move(found.path);
+        to_.absent = found.absent;
+        to_.errors = std::move(found.errors);
+        return std::move(found.policy);
     }
 
     fabric::Cluster read_cluster(const Policy& policy) {
@@ -216,19 +150,6 @@ class Loader {
 };
 
 }  // namespace
-
-Places default_places() {
-    Places places;
-    places.policy = environment("RAILHEAD_POLICY");
-    places.slurm_conf = slurm_conf_of_this_daemon();
-    if (places.slurm_conf.empty()) {
-        places.slurm_conf = environment("SLURM_CONF");
-    }
-    if (places.slurm_conf.empty()) {
-        places.slurm_conf = fmt::format("{}/slurm.conf", default_folder);
-    }
-    return places;
-}
 
 bool Loaded::is_stale() const {
     return std::ranges::any_of(

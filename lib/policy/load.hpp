@@ -13,21 +13,10 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "policy/load_policy.hpp"
 #include "policy/site.hpp"
 
 namespace railhead::policy {
-
-/// Where things are looked for.  Empty: the default, in the order that each comment gives.
-struct Places {
-    std::string policy;      ///< RAILHEAD_POLICY, else railhead.toml beside slurm.conf, else /etc/slurm
-    std::string slurm_conf;  ///< the policy's slurm_conf, else SLURM_CONF, else /etc/slurm/slurm.conf
-    std::string slurm_conf_said;  ///< said on a command line: wins over the policy's slurm_conf
-    std::string topology;    ///< the policy's topology, else topology.yaml beside slurm.conf, else
-                             ///< topology.conf there
-};
-
-/// The defaults for this process, from its environment; slurmctld's own "-f FILE" counts too.
-[[nodiscard]] Places default_places();
 
 struct Loaded {
     std::shared_ptr<const Site> site;  ///< null when there is no policy, or a broken one

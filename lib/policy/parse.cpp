@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "policy/parse_node_types.hpp"
 #include "policy/toml_reader.hpp"
 
 namespace railhead::policy {
@@ -142,6 +143,9 @@ void read_policy(const Reader& reader, const toml::table& root, Policy& policy) 
     }));
     keys.emplace_back("rule",
                       [&](const toml::node& value) { read_rules(reader, value, policy); });
+    keys.emplace_back("node_type", [&](const toml::node& value) {
+        read_node_types(reader, value, policy);
+    });
     reader.each(root, keys);
     policy.notes = notes.value_or(policy.notes);
 }

@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "policy/settings.hpp"
+#include "rails/node_type.hpp"
 
 namespace railhead::policy {
 
@@ -63,6 +64,7 @@ struct Policy {
     Overlay global;
     std::vector<PartitionOverlay> partitions;
     std::vector<Rule> rules;
+    std::vector<rails::NodeType> node_types;  ///< in the order of the file
     std::string slurm_conf;      ///< default: SLURM_CONF, else /etc/slurm/slurm.conf
     std::string topology;        ///< default: topology.conf beside slurm.conf
     std::string lemons;          ///< default: railhead.lemons beside slurm.conf

@@ -22,12 +22,12 @@ struct Choice {
 };
 using File = std::string PluginArguments::*;
 using Level = Health PluginArguments::*;
-using Memory = MemoryPolicy PluginArguments::*;
+using MemoryWord = Memory PluginArguments::*;
 using Names = std::vector<std::string> PluginArguments::*;
 
 struct Key {
     std::string_view name;
-    std::variant<Choice, File, Memory, Names, Level> target;
+    std::variant<Choice, File, MemoryWord, Names, Level> target;
 };
 
 constexpr Choice on_off(bool PluginArguments::*member) {
@@ -46,6 +46,7 @@ constexpr std::array keys{
     Key{"topology", &PluginArguments::topology},
     Key{"nics", &PluginArguments::nics},
     Key{"nccl_conf", &PluginArguments::nccl_conf},
+    Key{"policy", &PluginArguments::policy},
     Key{"rail", on_off(&PluginArguments::rail)},
     Key{"gpu_affinity", on_off(&PluginArguments::gpu_affinity)},
     Key{"memory", &PluginArguments::memory},
@@ -79,10 +80,10 @@ struct Assign {
         to.*member = found->second;
         return true;
     }
-    bool operator()(Memory member) const {
-        to.*member = value == "prefer" ? MemoryPolicy::prefer
-                     : value == "bind" ? MemoryPolicy::bind
-                                       : MemoryPolicy::off;
+    bool operator()(MemoryWord member) const {
+        to.*member = value == "prefer" ? Memory::prefer
+                     : value == "bind" ? Memory::bind
+                                       : Memory::off;
         return value == "prefer" || value == "bind" || value == "off";
     }
     bool operator()(Names member) const {
@@ -102,7 +103,7 @@ struct Values {
         return fmt::format("{} or {}", choice.yes, choice.no);
     }
     std::string operator()(File /*member*/) const { return "an absolute path"; }
-    std::string operator()(Memory /*member*/) const { return "prefer, bind or off"; }
+    std::string operator()(MemoryWord /*member*/) const { return "prefer, bind or off"; }
     std::string operator()(Level /*member*/) const { return "off, note, warn or strict"; }
     std::string operator()(Names /*member*/) const { return "RDMA devices: mlx5_0,mlx5_1"; }
 };

@@ -5,30 +5,22 @@
 // Read by the plugin in every command and daemon, and by `railhead check`.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
-#include "rails/memory_policy.hpp"
+#include "rails/node_type.hpp"
 
 namespace railhead::rails {
-
-/// What is done about a rail that is down, slow or missing.
-enum class Health : std::uint8_t {
-    off,
-    note,   ///< the daemon's log
-    warn,   ///< also the user's terminal, once a node
-    strict  ///< the step fails
-};
 
 struct PluginArguments {
     std::string topology;           ///< topology=FILE: a recorded node, of any kind; "": look
     std::vector<std::string> nics;  ///< nics=a,b: the rails of this type of node, declared
     std::string nccl_conf = "/etc/nccl.conf";  ///< nccl_conf=FILE: the site's file on the node
+    std::string policy;                        ///< policy=FILE; "": beside slurm.conf
     bool rail = true;                          ///< rail=auto|off
     bool gpu_affinity = true;                  ///< gpu_affinity=auto|off
-    MemoryPolicy memory = MemoryPolicy::prefer;  ///< memory=prefer|bind|off
+    Memory memory = Memory::prefer;  ///< memory=prefer|bind|off
     bool omp_cores = false;  ///< omp_num_threads=off|cores: set OMP_NUM_THREADS
     bool user_off = true;  ///< user_off=true|false: may a job turn the plugin off?
     Health health = Health::note;  ///< health=off|note|warn|strict

@@ -147,26 +147,6 @@ std::string warnings_text(const NodeReport& report) {
     return table.empty() ? std::string{} : "\nWarnings\n" + table.text(2, width);
 }
 
-/// A list with blanks where a line of the table is to end, so that no other blank gets into it.
-std::string breakable(const std::string& list) {
-    constexpr std::size_t room = width - 20;  // beside the longest name
-    std::string out;
-    std::size_t column = 0;
-    for (const auto part : split(list, ',')) {
-        if (!out.empty()) {
-            out += ',';
-            column += part.size() + 1;
-        }
-        if (column + 1 > room) {
-            out += ' ';
-            column = 0;
-        }
-        out += part;
-        column = column == 0 ? part.size() : column;
-    }
-    return out;
-}
-
 /// Variables whose value differs from task to task.
 bool is_per_task(std::string_view name) {
     return name == "UCX_NET_DEVICES" || name == "RAILHEAD_NIC";
@@ -180,7 +160,7 @@ std::string environment_table(const NodeReport& report) {
         }
         table.add({name, is_per_task(name) ? "for each task: the NICs of its GPUs, as above"
                          : value->size() + name.size() + 4 <= width ? *value
-                                                                    : breakable(*value)});
+                                                                    : breakable_list(*value, width - 20)});
     }
     for (const auto& [name, by] : report.environment.kept) {
         table.add({name, "left to " + printable(by)});
@@ -258,6 +238,9 @@ json environment_json(const rails::EnvironmentPlan& environment) {
     auto set = json::object();
     auto per_task = json::array();
     for (const auto& [name, value] : environment.changes) {
+        if (name == rails::own_marks) {
+            continue;  // for the steps inside alone
+        }
         if (value && is_per_task(name)) {
             per_task.push_back(name);
         } else if (value) {

@@ -86,6 +86,24 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
     return lines;
 }
 
+std::string breakable_list(std::string_view list, std::size_t width) {
+    std::string out;
+    std::size_t column = 0;
+    for (const auto part : split(list, ',')) {
+        if (!out.empty()) {
+            out += ',';
+            column += part.size() + 1;
+        }
+        if (column + 1 > width) {
+            out += ' ';
+            column = 0;
+        }
+        out += part;
+        column = column == 0 ? part.size() : column;
+    }
+    return out;
+}
+
 std::size_t columns(std::string_view text) {
     return static_cast<std::size_t>(std::ranges::count_if(
         text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));

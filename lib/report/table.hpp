@@ -30,6 +30,10 @@ class Table {
 /// `text` broken at blanks into lines of at most `width` columns; a longer word stands alone.
 [[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
+/// `list` with blanks after some commas, where a line of `width` columns is to end, so that a table
+/// breaks it there and no other blank gets into it.
+[[nodiscard]] std::string breakable_list(std::string_view list, std::size_t width);
+
 /// How many columns `text` takes: UTF-8 code points.
 [[nodiscard]] std::size_t columns(std::string_view text);
 

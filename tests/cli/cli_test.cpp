@@ -193,6 +193,15 @@ TEST_CASE("check finds what is wrong with a site", "[cli]") {
         folder.write("railhead.toml", "[placement]\nwait = \"2h\"\n");
         CHECK_THAT(check().out, ContainsSubstring("max_switch_wait cuts it to 10 min"));
     }
+    SECTION("types of nodes") {
+        folder.write("railhead.toml",
+                     "[[node_type]]\nname = \"a\"\nnodes = \"n[01-07]\"\nrails = \"mlx5_0\"\n"
+                     "topo_file = \"" + folder.path("absent.xml") + "\"\n");
+        const auto output = check();
+        CHECK_THAT(output.out, ContainsSubstring("n08 has no type while others of it have one"));
+        CHECK_THAT(output.out, ContainsSubstring("absent.xml\\\" is not on this machine"));
+        CHECK_THAT(output.out, ContainsSubstring("1 node type for 7 nodes"));
+    }
     SECTION("a topology of the wrong kind") {
         folder.write("topology.conf", "BlockName=b1 Nodes=n[01-08]\nBlockSizes=4\n");
         CHECK_THAT(check().out, ContainsSubstring("is for topology/block, slurm.conf says"));

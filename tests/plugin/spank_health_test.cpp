@@ -18,6 +18,13 @@ std::vector<std::string> arguments(const SysfsTree& tree, const std::string& hea
     return words;
 }
 
+/// A step on the node n01.
+fake_spank::Job& step_here(const std::string& gpus, std::uint32_t tasks, std::uint32_t local_id) {
+    auto& job = step(gpus, tasks, local_id);
+    job.environment["SLURMD_NODENAME"] = "n01";
+    return job;
+}
+
 void add_rails(const SysfsTree& tree) {
     tree.add_ports(railhead::test::recorded_node("two-cpu-8gpu.xml").nics);
 }
@@ -36,7 +43,7 @@ TEST_CASE("a node whose rails are well says nothing", "[plugin][health]") {
     CAPTURE(health);
     const SysfsTree tree;
     add_rails(tree);
-    step("0", 1, 0);
+    step_here("0", 1, 0);
     Plugin plugin{arguments(tree, health)};
     REQUIRE(plugin.run_step() == 0);
     CHECK(job().log.empty());
@@ -58,8 +65,7 @@ TEST_CASE("what is wrong with a rail is noted, told, or ends the step, as the si
     const SysfsTree tree;
     add_rails(tree);
     break_one(tree);
-    auto& job = step("0", 1, 0);
-    job.environment["SLURMD_NODENAME"] = "n01";
+    auto& job = step_here("0", 1, 0);
     Plugin plugin{arguments(tree, c.health)};
     REQUIRE(plugin.init() == 0);
     REQUIRE(plugin.user_init() == 0);
@@ -86,11 +92,11 @@ TEST_CASE("the first task of each node tells, and strict ends them all", "[plugi
     const SysfsTree tree;
     add_rails(tree);
     break_one(tree);
-    auto& job = step("0,1", 2, c.local_id);
+    auto& job = step_here("0,1", 2, c.local_id);
     job.items[S_JOB_NODEID] = c.node;
     Plugin plugin{arguments(tree, "strict")};
     CHECK(plugin.run_step() == -1);
-    CHECK(job.has_logged("error: railhead: this node: " + down) == c.told);
+    CHECK(job.has_logged("error: railhead: n01: " + down) == c.told);
 }
 
 TEST_CASE("nobody looks at rails for a step that does not want them", "[plugin][health]") {
@@ -102,7 +108,7 @@ TEST_CASE("nobody looks at rails for a step that does not want them", "[plugin][
     }));
     CAPTURE(why);
     const SysfsTree tree;  // all rails are missing
-    auto& job = step("0", 1, 0);
+    auto& job = step_here("0", 1, 0);
     if (value.empty()) {
         job.environment.clear();
     } else {
@@ -113,15 +119,37 @@ TEST_CASE("nobody looks at rails for a step that does not want them", "[plugin][
     CHECK(job.log.empty());
 }
 
+TEST_CASE("the type of node counts before plugstack.conf", "[plugin][health]") {
+    const OwnMask mask;
+    const auto [health, ended] = GENERATE(table<std::string, bool>({
+        {"health = \"strict\"", true},
+        {"health = \"off\"", false},
+        {"", true},  // what plugstack.conf says
+    }));
+    CAPTURE(health);
+    const SysfsTree tree;
+    add_rails(tree);
+    break_one(tree);
+    const railhead::test::TempDir folder;
+    step_here("0", 1, 0);
+    auto words = arguments(tree, ended ? (health.empty() ? "strict" : "note") : "strict");
+    words.push_back("policy=" + folder.write("railhead.toml",
+                                             "[[node_type]]\nname = \"h100\"\n"
+                                             "nodes = \"n[01-04]\"\n" +
+                                                 health + "\n"));
+    Plugin plugin{words};
+    CHECK(plugin.run_step() == (ended ? -1 : 0));
+}
+
 TEST_CASE("a rail of the site's own list that is missing ends the step under strict",
           "[plugin][health]") {
     const OwnMask mask;
     const SysfsTree tree;
     add_rails(tree);
-    auto& job = step("0", 1, 0);
+    auto& job = step_here("0", 1, 0);
     auto words = arguments(tree, "strict");
     words.emplace_back("nics=mlx5_0,mlx5_9");
     Plugin plugin{words};
     CHECK(plugin.run_step() == -1);
-    CHECK(job.has_logged("error: railhead: this node: mlx5_9 missing"));
+    CHECK(job.has_logged("error: railhead: n01: mlx5_9 missing"));
 }

@@ -17,9 +17,12 @@ namespace railhead::test {
 struct Seen {
     node::Node node;
     rails::RailPlan plan = rails::plan_rails(node);
+    std::vector<std::size_t> nics =
+        plan.gpus.empty() ? std::vector<std::size_t>{} : plan.gpus[0].nics;
+    std::vector<rails::FileSetting> files{};
+    rails::Lookup nothing = [](std::string_view) { return std::nullopt; };
     rails::EnvironmentPlan environment = rails::plan_environment(
-        node, plan, plan.gpus.empty() ? std::vector<std::size_t>{} : plan.gpus[0].nics, {},
-        [](std::string_view) { return std::nullopt; });
+        {.node = node, .plan = plan, .nics = nics, .files = files, .environment = nothing});
 
     [[nodiscard]] std::string text() const { return report::rails_text({node, plan, environment}); }
     [[nodiscard]] std::string json() const { return report::rails_json({node, plan, environment}); }

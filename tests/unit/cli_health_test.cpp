@@ -22,8 +22,11 @@ struct Ran {
     std::string out, err;
 };
 
-/// railhead health on two-cpu-8gpu.xml with the ports of `tree`.
+/// railhead health on the node n01, a two-cpu-8gpu.xml with the ports of `tree`, without a site.
 Ran run(const SysfsTree& tree, const std::vector<std::string>& more = {}) {
+    const railhead::test::TempDir nowhere;
+    const railhead::test::ScopedVariable conf{"SLURM_CONF", nowhere.path("slurm.conf")};
+    const railhead::test::ScopedVariable name{"SLURMD_NODENAME", "n01"};
     std::vector<std::string> arguments{"health", "--hwloc-xml",
                                        railhead::test::node_file("two-cpu-8gpu.xml"), "--root",
                                        tree.root()};
@@ -153,7 +156,7 @@ TEST_CASE("--drain drains an unhealthy node for the line's reason", "[cli][healt
     add_rails(tree);
     break_two(tree);
     const FakeScontrol scontrol{"IDLE"};
-    const auto ran = run(tree, {"--drain", "--node", "n01", "--scontrol", scontrol.path()});
+    const auto ran = run(tree, {"--drain", "--scontrol", scontrol.path()});
     CHECK(ran.status == 1);
     CHECK(ran.err == "railhead: n01 drained\n");
     CHECK(scontrol.words() ==
@@ -164,7 +167,7 @@ TEST_CASE("--drain drains an unhealthy node for the line's reason", "[cli][healt
 TEST_CASE("a node that somebody has drained keeps its reason", "[cli][health][drain]") {
     const SysfsTree tree;
     const FakeScontrol scontrol{"IDLE+DRAIN"};
-    const auto ran = run(tree, {"--drain", "--node", "n01", "--scontrol", scontrol.path()});
+    const auto ran = run(tree, {"--drain", "--scontrol", scontrol.path()});
     CHECK(ran.status == 1);
     CHECK(ran.err == "railhead: n01 is drained already\n");
     CHECK(scontrol.words() == "show node n01\n");
@@ -174,15 +177,19 @@ TEST_CASE("a healthy node is neither drained nor resumed", "[cli][health][drain]
     const SysfsTree tree;
     add_rails(tree);
     const FakeScontrol scontrol{"IDLE+DRAIN"};
-    CHECK(run(tree, {"--drain", "--node", "n01", "--scontrol", scontrol.path()}).status == 0);
+    CHECK(run(tree, {"--drain", "--scontrol", scontrol.path()}).status == 0);
     CHECK(scontrol.words().empty());
 }
 
-TEST_CASE("the node to drain is the one that slurmd names", "[cli][health][drain]") {
+TEST_CASE("the rails of the node's type are those that it should have", "[cli][health]") {
     const SysfsTree tree;
-    const FakeScontrol scontrol{"IDLE"};
-    const railhead::test::ScopedVariable name{"SLURMD_NODENAME", "gpu07"};
-    CHECK(run(tree, {"--drain", "--scontrol", scontrol.path()}).err == "railhead: gpu07 drained\n");
+    add_rails(tree);
+    const railhead::test::TempDir folder;
+    const auto policy = folder.write("railhead.toml",
+                                     "[[node_type]]\nname = \"h100\"\nnodes = \"n[01-04]\"\n"
+                                     "rails = [\"mlx5_0\", \"mlx5_9\"]\n");
+    CHECK(run(tree, {"--policy", policy}).out == "railhead: mlx5_9 missing\n");
+    CHECK(run(tree, {"--policy", policy, "--rails", "mlx5_0"}).status == 0);
 }
 
 TEST_CASE("a drain that fails is told and the node stays unhealthy",

@@ -87,7 +87,9 @@ TEST_CASE("the commented policy shows every key, and each example of a key is ri
     for (const std::string key :
          {"enabled", "mode", "notes", "user_off", "slurm_conf", "topology", "exclusive", "partial",
           "isolation_note", "sockets_note", "gpus_per_node", "override", "slowdown", "communication", "run_time",
-          "wait_least", "wait_most", "below_leaf", "set_aside", "model_parallel_group", "file", "min_nodes", "name"}) {
+          "wait_least", "wait_most", "below_leaf", "set_aside", "model_parallel_group", "file", "min_nodes", "name",
+          "nodes", "rails", "nccl_ib_hca", "ucx_net_devices", "nvshmem", "socket_interface", "rail_only",
+          "topo_file", "env", "memory", "omp_num_threads", "health"}) {
         CAPTURE(key);
         CHECK(text.find("\n" + key + " = ") != std::string::npos);
     }

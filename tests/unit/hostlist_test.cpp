@@ -88,6 +88,26 @@ TEST_CASE("scontrol agrees with every list of the table", "[hostlist][slurm]") {
     CHECK(ask_scontrol(c.list) == c.expected);
 }
 
+TEST_CASE("a list has the names that it stands for, and no other", "[hostlist]") {
+    for (const std::string list :
+         {"n1", "n[1-3]", "n[08-11]", "n[1-3,7]", "r[1-2]n[01-12]", "a,b[2-3],c", "n[1-12][1-12]"}) {
+        const auto names = job::expand_hostlist(list);
+        REQUIRE(names);
+        CHECK(*job::count_hosts(list) == names->size());
+        for (const auto& name : *names) {
+            CAPTURE(list, name);
+            CHECK(job::hostlist_has(list, name));
+        }
+    }
+    const auto [list, name] = GENERATE(table<std::string, std::string>({
+        {"n[08-11]", "n8"},   {"n[08-11]", "n011"}, {"n[08-11]", "n12"}, {"n[1-3]", "n"},
+        {"n[1-3]", "n1x"},    {"n[1-3]", "m1"},     {"n[1-3]", "n01"},   {"r[1-2]n[1-2]", "r1n"},
+        {"r[1-2]n[1-2]", "r3n1"}, {"", ""},         {"n[1-3", "n1"},     {"n1", ""},
+    }));
+    CAPTURE(list, name);
+    CHECK_FALSE(job::hostlist_has(list, name));
+}
+
 TEST_CASE("a host list that names nothing sensible is an error with its column", "[hostlist]") {
     struct Bad {
         std::string why;

@@ -1,0 +1,53 @@
+#include "node_policy.hpp"
+
+#include <sys/stat.h>
+
+#include <fmt/format.h>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "policy/load_policy.hpp"
+
+namespace railhead::spank {
+
+namespace {
+
+/// Who may write slurm.conf could do all that a policy can; on most sites that is root or
+/// SlurmUser.
+uid_t owner_of(const std::string& slurm_conf) {
+    struct stat about {};
+    constexpr uid_t root = 0;
+    return ::stat(slurm_conf.c_str(), &about) == 0 ? about.st_uid : root;
+}
+
+/// The errors of the policy in one line.
+std::string one_line(const std::vector<Error>& errors) {
+    auto text = printable(to_string(errors.front()));
+    if (errors.size() > 1) {
+        text += fmt::format(", and {}", count_of(errors.size() - 1, "more error"));
+    }
+    return text + ": going on without the policy";
+}
+
+}  // namespace
+
+NodePolicy read_node_policy(const rails::PluginArguments& arguments, const std::string& node_name) {
+    auto places = policy::default_places();
+    if (!arguments.policy.empty()) {
+        places.policy = arguments.policy;
+    }
+    const auto owner = owner_of(places.slurm_conf);
+    const auto loaded = policy::load_policy(
+        places, [owner](const std::string& path) { return read_trusted_file(path, owner); });
+    NodePolicy result;
+    if (!loaded.errors.empty()) {
+        result.trouble = one_line(loaded.errors);
+    } else if (loaded.policy) {
+        if (const auto* type = rails::find_node_type(loaded.policy->node_types, node_name)) {
+            result.type = *type;
+        }
+    }
+    return result;
+}
+
+}  // namespace railhead::spank

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <system_error>
@@ -56,14 +57,18 @@ tl::unexpected<Error> fail_errno(const char* what) {
 }
 
 /// Waits for a child that has ended or was killed.  One that is stuck in the kernel cannot be
-/// killed, so it is left to whoever waits next rather than waited for.
+/// killed, so it is left to whoever waits next rather than waited for, after a second.
 void reap(pid_t child) {
-    for (int tries = 0; tries < 1000; ++tries) {
+    // The first looks are close together: a child that has answered takes microseconds to end.
+    constexpr useconds_t longest = 1000;
+    useconds_t pause = 20;
+    for (useconds_t waited = 0; waited < 1'000'000; waited += pause) {
         const auto got = ::waitpid(child, nullptr, WNOHANG);
         if (got == child || (got < 0 && errno != EINTR)) {
             return;
         }
-        ::usleep(1000);
+        ::usleep(pause);
+        pause = std::min(2 * pause, longest);
     }
 }
 

@@ -2,6 +2,8 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "command.hpp"
@@ -33,6 +35,12 @@ struct Options {
     std::string variable;
     NodeSiteOptions site;
 };
+
+bool is_variable_name(std::string_view text) {
+    return text.find_first_not_of(
+               "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") ==
+           std::string_view::npos;
+}
 
 /// This machine as the plugin would see it, or the recorded node that was named.
 Result<node::Node> find_node(const NodeSource& source, const std::string& topology) {
@@ -113,6 +121,9 @@ void add_rails(CLI::App& app, Console& console) {
     add_node_site(*command, options->site);
     command->callback([options, why, &console] {
         options->why = why->count() > 0;
+        if (!is_variable_name(options->variable) && options->source.is_live()) {
+            std::swap(options->source.file, options->variable);  // `--why FILE`: of all, there
+        }
         run(*options, console);
     });
 }

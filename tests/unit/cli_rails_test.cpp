@@ -251,6 +251,17 @@ TEST_CASE("what is no node is refused with its line", "[cli][rails][compare][err
     CHECK(run({"rails", "--compare", folder.path("absent")}).status == 2);
 }
 
+TEST_CASE("what stands after --why is a variable where it can be one", "[cli][rails][why]") {
+    const auto file = railhead::test::node_file("dgx-h100.xml");
+    const auto one = run({"rails", "--why", "NCCL_IB_HCA", file});
+    CHECK(one.status == 0);
+    CHECK_THAT(one.out, ContainsSubstring("->  automatic    this node  =mlx5_0:1,mlx5_3:1,"));
+    const auto all = run({"rails", "--why", file});
+    CHECK(all.status == 0);
+    CHECK(all.out == run({"rails", file, "--why"}).out);
+    CHECK_THAT(all.out, ContainsSubstring("NCCL_IB_HCA") && ContainsSubstring("GLOO_SOCKET_IFNAME"));
+}
+
 TEST_CASE("a picture is written into a file", "[cli][rails][svg]") {
     const railhead::test::TempDir folder;
     const auto file = folder.path("dgx.svg");

@@ -40,8 +40,8 @@ std::string policy_file(const TempDir& folder, const std::string& body) {
 }
 
 Plugin plugin_with_policy(const std::string& file) {
-    return Plugin{{"topology=" + railhead::test::node_file("two-cpu-8gpu.xml"), "health=off",
-                   "nccl_conf=/nonexistent", "policy=" + file}};
+    return Plugin{{"topology=" + railhead::test::node_file("two-cpu-8gpu.xml"),
+                   "nccl_conf=/nonexistent", "health=off", "policy=" + file}};
 }
 
 }  // namespace
@@ -140,8 +140,7 @@ TEST_CASE("a task with all GPUs keeps its mask and gets a map", "[plugin]") {
     REQUIRE(plugin.run_step() == 0);
     CHECK(variable("RAILHEAD_BINDING") == "none: it has all GPUs of the step");
     CHECK(variable("RAILHEAD_CPUS") == "(unset)");
-    CHECK_THAT(variable("RAILHEAD_GPU_MAP"),
-               ContainsSubstring(R"({"gpu":7,"visible":"7","index":7,)"));
+    CHECK_THAT(variable("RAILHEAD_GPU_MAP"), ContainsSubstring(R"({"gpu":7,"visible":"7","index":7,)"));
     CHECK(variable("UCX_NET_DEVICES") == eight_rails);
 }
 
@@ -190,9 +189,9 @@ TEST_CASE("a recording or a matrix stands for the machine as hwloc's XML does", 
     const TempDir folder;
     step("0", 1, 0);
     SECTION("what railhead node record writes") {
-        const auto capture =
-            folder.write("node", railhead::node::capture_text(railhead::node::make_neutral(
-                                     railhead::test::recorded_node("two-cpu-8gpu.xml"))));
+        const auto capture = folder.write(
+            "node", railhead::node::capture_text(railhead::node::make_neutral(
+                        railhead::test::recorded_node("two-cpu-8gpu.xml"))));
         Plugin plugin{{"topology=" + capture}};
         REQUIRE(plugin.run_step() == 0);
         CHECK(variable("NCCL_IB_HCA") == "=" + eight_rails);
@@ -218,10 +217,9 @@ TEST_CASE("what the policy says of the node's type reaches the task", "[plugin][
     const OwnMask mask;
     const TempDir folder;
     const auto slurm_conf = own_slurm_conf(folder);
-    const auto file = policy_file(folder,
-                                  "rails = [\"mlx5_0\", \"mlx5_9\"]\nrail_only = true\n"
-                                  "socket_interface = \"bond0\"\n"
-                                  "env = { NCCL_IB_TC = \"106\" }\n");
+    const auto file = policy_file(folder, "rails = [\"mlx5_0\", \"mlx5_9\"]\nrail_only = true\n"
+                                          "socket_interface = \"bond0\"\n"
+                                          "env = { NCCL_IB_TC = \"106\" }\n");
     auto& job = step("0", 1, 0);
     auto plugin = plugin_with_policy(file);
     SECTION("of the node that has the type") {
@@ -263,16 +261,15 @@ TEST_CASE("the node is the one at our place of the step's list", "[plugin][node_
         {"second of the step", "cpu1,gpu2", "cpu1,gpu2", "", 0, 1, true},
         {"first of the step", "cpu1,gpu2", "cpu1,gpu2", "", 0, 0, false},
         {"srun in a batch script on another node", "cpu1", "gpu1,cpu1", "gpu1", 0, 0, false},
-        {"a batch step that inherited a step's list", "cpu1", "gpu[1-2]", "cpu1", batch_step, 0,
-         true},
+        {"a batch step that inherited a step's list", "cpu1", "gpu[1-2]", "cpu1", batch_step, 0, true},
         {"no list at all", "", "", "gpu1", 0, 0, false},
         {"beyond the list", "gpu1", "gpu1", "", 0, 7, false},
     }));
     CAPTURE(c.why);
     auto& job = step("0", 1, 0);
-    for (const auto& [name, value] :
-         {std::pair{"SLURM_STEP_NODELIST", c.step_list},
-          std::pair{"SLURM_JOB_NODELIST", c.job_list}, std::pair{"SLURMD_NODENAME", c.inherited}}) {
+    for (const auto& [name, value] : {std::pair{"SLURM_STEP_NODELIST", c.step_list},
+                                      std::pair{"SLURM_JOB_NODELIST", c.job_list},
+                                      std::pair{"SLURMD_NODENAME", c.inherited}}) {
         if (!value.empty()) {
             job.environment[name] = value;
         }
@@ -282,8 +279,7 @@ TEST_CASE("the node is the one at our place of the step's list", "[plugin][node_
     auto plugin = plugin_with_policy(file);
     REQUIRE(plugin.init() == 0);
     REQUIRE(plugin.user_init() == 0);
-    job.environment.erase(
-        "SLURMD_NODENAME");  // the batch script's; Slurm puts it right for the task
+    job.environment.erase("SLURMD_NODENAME");  // the batch script's; Slurm puts it right for the task
     REQUIRE(plugin.task_init() == 0);
     CHECK((variable("NCCL_IB_TC") == "106") == c.has_type);
 }
@@ -336,9 +332,8 @@ TEST_CASE("a policy that cannot be trusted or read is logged once, and the step 
     }
     SECTION("broken") {
         policy_file(folder, "memory = \"near\"\nrails = 3\n");
-        expected =
-            "railhead.toml:4:10: expected one of \"prefer\", \"bind\", \"off\", not \"near\", "
-            "and 1 more error: going on without the policy";
+        expected = "railhead.toml:4:10: expected one of \"prefer\", \"bind\", \"off\", not \"near\", "
+                   "and 1 more error: going on without the policy";
     }
     SECTION("broken where submission is meant") {
         policy_file(folder, "[gang]\nmode = \"no\"\n");

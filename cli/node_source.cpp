@@ -56,6 +56,7 @@ Result<node::Node> read_node(const NodeSource& source) {
     options.file = file;
     options.kind = kind;
     options.root = source.root;
+    options.limit = source.limit;
     if (file.empty()) {
         return node::probe(options);
     }

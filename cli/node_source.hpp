@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -15,6 +16,7 @@ struct NodeSource {
     std::string file;                         ///< of any kind; "-": standard input
     std::string topo_m, hwloc_xml, nccl_xml;  ///< of one kind; "-": standard input
     std::string root = "/";                   ///< this machine's sys and proc lie below it
+    std::chrono::milliseconds limit{5000};    ///< of the look at this machine
 
     [[nodiscard]] bool is_live() const;
 };

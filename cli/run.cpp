@@ -45,6 +45,7 @@ int run(const std::vector<std::string>& arguments, Console& console) {
     app.require_subcommand(1);
     add_explain(app, console);
     add_rails(app, console);
+    add_health(app, console);
     add_node(app, console);
     add_check(app, console);
     add_policy(app, console);

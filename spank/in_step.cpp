@@ -8,6 +8,7 @@
 
 #include "affinity/cpu_bind.hpp"
 #include "base/text.hpp"
+#include "health.hpp"
 #include "in_task.hpp"
 #include "node/probe.hpp"
 #include "node_name.hpp"
@@ -89,7 +90,7 @@ void plan(Step& step) {
 /// Looks at the node; the text says what is in the way.  The plan is made in any case: the site's
 /// own list holds on a node that cannot be read, too.
 std::string look(Step& step) {
-    auto node = node::probe({.file = step.arguments.topology});
+    auto node = node::probe({.file = step.arguments.topology, .root = step.arguments.root});
     if (node) {
         step.node = std::move(*node);
     }
@@ -132,6 +133,7 @@ void put_node_right(Step& step, const Session& session) {
     if (auto name = session.variable("SLURMD_NODENAME"); name && *name != step.node_name) {
         consult_policy(step, std::move(*name));
         plan(step);
+        look_at_health(step);
     }
 }
 
@@ -187,6 +189,10 @@ void prepare(const Session& session) {
     if (!step->trouble.empty()) {
         slurm_info("railhead: %s", step->trouble.c_str());  // the daemon's log only
     }
+    look_at_health(*step);
+    if (!step->unhealthy.empty()) {
+        slurm_info("railhead: %s", step->unhealthy.c_str());
+    }
     current = std::move(step);
 }
 
@@ -196,6 +202,9 @@ bool apply(const Session& session) {
         return true;
     }
     put_node_right(*current, session);
+    if (!pass_health(session, *current)) {
+        return false;
+    }
     const bool strict = current->arguments.strict;
     auto gpus = gpu_environment(session);
     gpus.openable = node::find_openable(current->node);

@@ -35,7 +35,8 @@ struct Step {
     bool user_binds = false;         ///< --cpu-bind was given
     bool user_binds_memory = false;  ///< --mem-bind was given
     std::unique_ptr<const Claims> claims;
-    std::string trouble;  ///< why the tasks cannot be served, to be told by the first one
+    std::string unhealthy;  ///< what is wrong with the rails, where the site wants to know
+    std::string trouble;    ///< why the tasks cannot be served, to be told by the first one
 };
 
 }  // namespace railhead::spank

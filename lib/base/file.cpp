@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -38,7 +39,8 @@ Result<std::pair<UniqueFd, struct stat>> open_regular(const std::string& path) {
 
 Result<std::string> read_all(int fd, const std::string& path, std::size_t limit) {
     std::string text;
-    constexpr std::size_t block = std::size_t{64} << 10U;
+    // A small limit is that of many small files, which shall not clear so much memory each.
+    const std::size_t block = std::min(std::size_t{64} << 10U, limit + 1);
     for (;;) {
         const auto old_size = text.size();
         if (old_size > limit) {

@@ -60,6 +60,11 @@ std::string_view to_string(Path path) {
     return words.at(static_cast<std::size_t>(path));
 }
 
+std::string_view to_string(LinkLayer layer) {
+    constexpr std::array<std::string_view, 4> words{"", "InfiniBand", "Ethernet", "other"};
+    return words.at(static_cast<std::size_t>(layer));
+}
+
 const NumaNode* Node::find_numa(unsigned index) const {
     const auto found = std::ranges::find(numa, index, &NumaNode::index);
     return found == numa.end() ? nullptr : &*found;

@@ -62,6 +62,7 @@ struct Gpu {
 };
 
 enum class LinkLayer : std::uint8_t { unknown, infiniband, ethernet, other };
+[[nodiscard]] std::string_view to_string(LinkLayer layer);  ///< "InfiniBand"; sysfs's words
 
 struct Nic {
     std::string name;  ///< RDMA device: "mlx5_0", "rdmap16s27", "bnxt_re0"

@@ -1,23 +1,16 @@
 #include "node/probe.hpp"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <exception>
-#include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/child.hpp"
 #include "base/file.hpp"
-#include "base/pipe.hpp"
 #include "base/text.hpp"
 #include "node/from_hwloc.hpp"
 #include "node/read_node.hpp"
@@ -27,8 +20,6 @@
 namespace railhead::node {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // ---- in the child -------------------------------------------------------------------------
 
@@ -74,6 +65,8 @@ std::string error_line(const Error& error) {
 }
 
 std::string answer(const ProbeOptions& options) {
+    // Not setenv(): the lock it takes may have been held by another thread when we were forked.
+    environ = const_cast<char**>(hwloc_environment());
     try {
         const auto node = look(options);
         return node ? to_wire(*node) : error_line(node.error());
@@ -82,54 +75,7 @@ std::string answer(const ProbeOptions& options) {
     }
 }
 
-void write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        const auto written = ::write(fd, text.data(), text.size());
-        if (written < 0 && errno != EINTR) {
-            return;  // the parent no longer listens
-        }
-        text.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
-    }
-}
-
-/// Nothing may leave this function: the code above it on the stack is the parent's.
-[[noreturn]] void run_child(const ProbeOptions& options, int out) noexcept {
-    // The caller may have blocked these; a child that hangs must still be ended.
-    for (const int signal : {SIGTERM, SIGINT, SIGALRM, SIGPIPE}) {
-        ::signal(signal, SIG_DFL);
-    }
-    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = 0; fd <= 2; ++fd) {
-        ::dup2(null, fd);  // hwloc's warnings are not for the user's terminal
-    }
-    // Not setenv(): the lock it takes may have been held by another thread when we were forked.
-    environ = const_cast<char**>(hwloc_environment());
-    try {
-        write_all(out, answer(options));
-    } catch (...) {  // no memory even for an answer: the parent sees an empty one
-        ::_exit(1);
-    }
-    ::_exit(0);  // no destructor, no exit handler: they belong to the parent
-}
-
 // ---- in the parent ------------------------------------------------------------------------
-
-tl::unexpected<Error> fail_errno(const char* what) {
-    return fail(Errc::unavailable,
-                fmt::format("{}: {}", what, std::generic_category().message(errno)));
-}
-
-/// Waits for a child that has ended or was killed.  One that is stuck in the kernel cannot be
-/// killed, so it is left to whoever waits next rather than waited for.
-void reap(pid_t child) {
-    for (int tries = 0; tries < 1000; ++tries) {
-        const auto got = ::waitpid(child, nullptr, WNOHANG);
-        if (got == child || (got < 0 && errno != EINTR)) {
-            return;
-        }
-        ::usleep(1000);
-    }
-}
 
 Result<Node> parse_answer(std::string_view text) {
     const auto fields = split(text, '\t');
@@ -142,41 +88,15 @@ Result<Node> parse_answer(std::string_view text) {
                         {std::string{fields[2]}, *line, *column});
         }
     }
-    if (text.empty()) {
-        return fail(Errc::unavailable, "the look at this node's hardware ended without an answer");
-    }
     return from_wire(text);
 }
 
 }  // namespace
 
 Result<Node> probe(const ProbeOptions& options) {
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-        return fail_errno("cannot make a pipe");
-    }
-    UniqueFd in{ends[0]};
-    UniqueFd out{ends[1]};
-
-    const pid_t child = ::fork();
-    if (child < 0) {
-        return fail_errno("cannot fork");
-    }
-    if (child == 0) {
-        run_child(options, out.get());
-    }
-    out = UniqueFd{};  // else the pipe would never end
-
-    const auto text = read_to_end(in.get(), Clock::now() + options.limit);
-    if (!text) {
-        ::kill(child, SIGKILL);
-    }
-    reap(child);
-    if (!text) {
-        return fail(Errc::unavailable, fmt::format("no answer from this node's hardware in {} ms",
-                                                   options.limit.count()));
-    }
-    return parse_answer(*text);
+    auto text =
+        run_in_child([&] { return answer(options); }, "this node's hardware", options.limit);
+    return text ? parse_answer(*text) : Result<Node>{propagate(text)};
 }
 
 }  // namespace railhead::node

@@ -14,16 +14,7 @@ namespace railhead::node {
 
 namespace {
 
-constexpr std::size_t small_file = std::size_t{64} << 10U;  // sysfs gives a page at most
-
-/// The file without the line end, or nothing.
-std::optional<std::string> read_line(const std::string& path) {
-    auto text = read_file(path, small_file);
-    if (!text) {
-        return std::nullopt;
-    }
-    return std::string{trim(*text)};
-}
+constexpr std::size_t small_file = std::size_t{16} << 10U;  // sysfs gives a page at most
 
 void add_port(Nic& nic, const std::string& root) {
     const auto folder =
@@ -103,6 +94,14 @@ void add_information(Gpu& gpu, std::string_view line) {
 }
 
 }  // namespace
+
+std::optional<std::string> read_line(const std::string& path) {
+    auto text = read_file(path, small_file);
+    if (!text) {
+        return std::nullopt;
+    }
+    return std::string{trim(*text)};
+}
 
 std::optional<double> parse_port_rate(std::string_view text) {
     const auto words = split_words(text);

@@ -12,6 +12,9 @@
 
 namespace railhead::node {
 
+/// The file without blanks and line ends at both sides; nothing when it cannot be read.
+[[nodiscard]] std::optional<std::string> read_line(const std::string& path);
+
 /// "400 Gb/sec (4X NDR)" is 400 Gbit/s: the text of /sys/class/infiniband/*/ports/*/rate.
 [[nodiscard]] std::optional<double> parse_port_rate(std::string_view text);
 

@@ -100,7 +100,7 @@ void read_variable(const Reader& reader, const toml::key& key, const toml::node&
     to.env.push_back({std::string{key.str()}, std::move(text)});
 }
 
-Reader::Keys type_keys(const Reader& reader, NodeType& to, std::optional<Health>& health) {
+Reader::Keys type_keys(const Reader& reader, NodeType& to) {
     return {{"name", reader.text(to.name)},
             {"nodes", hostlist(reader, to.nodes)},
             {"rails", names(reader, to.rails, &is_device,
@@ -120,7 +120,7 @@ Reader::Keys type_keys(const Reader& reader, NodeType& to, std::optional<Health>
              })},
             {"memory", reader.word(to.memory, memory_words)},
             {"omp_num_threads", reader.flag(to.omp_num_threads)},
-            {"health", reader.word(health, health_words)}};
+            {"health", reader.word(to.health, health_words)}};
 }
 
 /// A variable that `env` sets although another key of the type does.
@@ -149,9 +149,7 @@ void check_said_twice(const Reader& reader, const toml::table& table, const Node
 void read_type(const Reader& reader, const toml::table& table, Policy& policy) {
     NodeType type;
     type.where = reader.position(table.source());
-    std::optional<Health> health;
-    reader.each(table, type_keys(reader, type, health));
-    type.health = health.value_or(type.health);
+    reader.each(table, type_keys(reader, type));
     check_said_twice(reader, table, type);
     if (type.name.empty()) {
         reader.complain(table, "a [[node_type]] needs a name, for the log and for people");

@@ -211,17 +211,6 @@ void keep_fast(const Node& node, Candidates& found) {
 
 // ---- one link layer -----------------------------------------------------------------------
 
-std::string_view name_of(LinkLayer layer) {
-    switch (layer) {
-        case LinkLayer::infiniband:
-            return "InfiniBand";
-        case LinkLayer::ethernet:
-            return "Ethernet";
-        default:
-            return "other";
-    }
-}
-
 void keep_one_layer(const Node& node, Candidates& found) {
     const auto count = [&](LinkLayer layer) {
         return std::ranges::count(found.rails, layer,
@@ -237,7 +226,7 @@ void keep_one_layer(const Node& node, Candidates& found) {
         const auto layer = node.nics[nic].link_layer;
         return layer == chosen || layer == LinkLayer::unknown
                    ? std::string{}
-                   : fmt::format("{}, rails are {}", name_of(layer), name_of(chosen));
+                   : fmt::format("{}, rails are {}", to_string(layer), to_string(chosen));
     });
 }
 

@@ -16,16 +16,7 @@ using node::LinkLayer;
 using node::Node;
 
 std::string_view layer_word(LinkLayer layer) {
-    switch (layer) {
-        case LinkLayer::infiniband:
-            return "InfiniBand";
-        case LinkLayer::ethernet:
-            return "Ethernet";
-        case LinkLayer::other:
-            return "other";
-        default:
-            return "?";
-    }
+    return layer == LinkLayer::unknown ? "?" : to_string(layer);
 }
 
 /// One word where all rails say the same, else one for each; "?" where nothing is known.

@@ -47,7 +47,7 @@ struct NodeType {
     std::vector<Setting> env;                   ///< the site's own, in the order of their names
     std::optional<Memory> memory;             ///< unset: as plugstack.conf says
     std::optional<bool> omp_num_threads;      ///< unset: as plugstack.conf says
-    Health health = Health::note;
+    std::optional<Health> health;  ///< unset: what plugstack.conf says
     Position where;  ///< of its table in the policy
 };
 

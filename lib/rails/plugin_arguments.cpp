@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include <fmt/format.h>
@@ -20,12 +21,13 @@ struct Choice {
     std::string_view yes, no;
 };
 using File = std::string PluginArguments::*;
+using Level = Health PluginArguments::*;
 using MemoryWord = Memory PluginArguments::*;
 using Names = std::vector<std::string> PluginArguments::*;
 
 struct Key {
     std::string_view name;
-    std::variant<Choice, File, MemoryWord, Names> target;
+    std::variant<Choice, File, MemoryWord, Names, Level> target;
 };
 
 constexpr Choice on_off(bool PluginArguments::*member) {
@@ -34,6 +36,11 @@ constexpr Choice on_off(bool PluginArguments::*member) {
 constexpr Choice true_false(bool PluginArguments::*member) {
     return {member, "true", "false"};
 }
+
+constexpr std::array<std::pair<std::string_view, Health>, 4> levels{{{"off", Health::off},
+                                                                     {"note", Health::note},
+                                                                     {"warn", Health::warn},
+                                                                     {"strict", Health::strict}}};
 
 constexpr std::array keys{
     Key{"topology", &PluginArguments::topology},
@@ -45,6 +52,8 @@ constexpr std::array keys{
     Key{"memory", &PluginArguments::memory},
     Key{"omp_num_threads", Choice{&PluginArguments::omp_cores, "cores", "off"}},
     Key{"user_off", true_false(&PluginArguments::user_off)},
+    Key{"health", &PluginArguments::health},
+    Key{"root", &PluginArguments::root},
     Key{"strict", true_false(&PluginArguments::strict)},
     Key{"verbose", true_false(&PluginArguments::verbose)},
 };
@@ -61,6 +70,15 @@ struct Assign {
     bool operator()(File member) const {
         to.*member = value;
         return value.starts_with('/');
+    }
+    bool operator()(Level member) const {
+        const auto* const found =
+            std::ranges::find(levels, value, [](const auto& level) { return level.first; });
+        if (found == levels.end()) {
+            return false;
+        }
+        to.*member = found->second;
+        return true;
     }
     bool operator()(MemoryWord member) const {
         to.*member = value == "prefer" ? Memory::prefer
@@ -84,8 +102,9 @@ struct Values {
     std::string operator()(const Choice& choice) const {
         return fmt::format("{} or {}", choice.yes, choice.no);
     }
-    std::string operator()(File /*member*/) const { return "a file's absolute path"; }
+    std::string operator()(File /*member*/) const { return "an absolute path"; }
     std::string operator()(MemoryWord /*member*/) const { return "prefer, bind or off"; }
+    std::string operator()(Level /*member*/) const { return "off, note, warn or strict"; }
     std::string operator()(Names /*member*/) const { return "RDMA devices: mlx5_0,mlx5_1"; }
 };
 

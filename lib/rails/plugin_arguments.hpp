@@ -23,6 +23,8 @@ struct PluginArguments {
     Memory memory = Memory::prefer;  ///< memory=prefer|bind|off
     bool omp_cores = false;  ///< omp_num_threads=off|cores: set OMP_NUM_THREADS
     bool user_off = true;  ///< user_off=true|false: may a job turn the plugin off?
+    Health health = Health::note;  ///< health=off|note|warn|strict
+    std::string root = "/";  ///< root=DIR: sys and proc lie below it; for tests of a set-up
     bool strict = false;   ///< strict=true|false: trouble of ours fails the task
     bool verbose = false;  ///< verbose, verbose=true|false: say what was done
 };

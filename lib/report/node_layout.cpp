@@ -35,8 +35,9 @@ class Sets {
         return item;
     }
     void join(std::size_t a, std::size_t b) {
-        const auto [low, high] = std::minmax(find(a), find(b));
-        parent_[high] = low;
+        const auto of_a = find(a);
+        const auto of_b = find(b);
+        parent_[std::max(of_a, of_b)] = std::min(of_a, of_b);
     }
 
  private:

@@ -34,20 +34,6 @@ std::vector<affinity::Share> all_shares(const Node& node) {
     return affinity::share_cpus(node, all, node.allowed);
 }
 
-std::string_view layer_name(LinkLayer layer) {
-    switch (layer) {
-        case LinkLayer::infiniband:
-            return "InfiniBand";
-        case LinkLayer::ethernet:
-            return "Ethernet";
-        case LinkLayer::other:
-            return "other";
-        case LinkLayer::unknown:
-            return "";
-    }
-    return "";
-}
-
 // ---- text ---------------------------------------------------------------------------------
 
 /// "8 x 400 Gb/s InfiniBand": equal texts counted, in order of first sight.
@@ -69,7 +55,7 @@ std::string counted(const std::vector<std::string>& texts) {
 
 std::string nic_text(const Nic& nic) {
     const auto rate = nic.gbit_per_s ? fmt::format("{:g} Gb/s ", *nic.gbit_per_s) : "";
-    const auto layer = std::string{layer_name(nic.link_layer)};
+    const auto layer = std::string{to_string(nic.link_layer)};
     const auto what = layer.empty() ? nic.kind : layer;
     return rate + (what.empty() ? "NIC" : what);
 }
@@ -239,7 +225,7 @@ json nics_json(const NodeReport& report) {
              {"device", nic.kind},
              {"interfaces", nic.netdevs},
              {"gbit_per_s", or_null(nic.gbit_per_s)},
-             {"link_layer", layer_name(nic.link_layer)},
+             {"link_layer", to_string(nic.link_layer)},
              {"numa", or_null(nic.numa)},
              {"active", nic.active},
              {"rail", reason == reasons.end()},

@@ -63,7 +63,7 @@ class Plugin {
  public:
     explicit Plugin(std::vector<std::string> arguments = {"topology=" + railhead::test::node_file(
                                                                             "two-cpu-8gpu.xml"),
-                                                          "nccl_conf=/nonexistent"})
+                                                          "nccl_conf=/nonexistent", "health=off"})
         : arguments_{std::move(arguments)} {
         INFO((so_ ? "" : ::dlerror()));
         REQUIRE(so_);

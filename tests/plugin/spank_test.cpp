@@ -41,7 +41,7 @@ std::string policy_file(const TempDir& folder, const std::string& body) {
 
 Plugin plugin_with_policy(const std::string& file) {
     return Plugin{{"topology=" + railhead::test::node_file("two-cpu-8gpu.xml"),
-                   "nccl_conf=/nonexistent", "policy=" + file}};
+                   "nccl_conf=/nonexistent", "health=off", "policy=" + file}};
 }
 
 }  // namespace

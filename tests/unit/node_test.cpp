@@ -15,6 +15,7 @@
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/nodes.hpp"
+#include "support/sysfs_tree.hpp"
 #include "support/temp_dir.hpp"
 
 namespace node = railhead::node;
@@ -24,6 +25,7 @@ using railhead::to_string;
 using railhead::test::cpus;
 using railhead::test::node_file;
 using railhead::test::recorded_node;
+using Tree = railhead::test::SysfsTree;
 
 // ---- PCI addresses ------------------------------------------------------------------------
 
@@ -364,29 +366,6 @@ TEST_CASE("a wire cut anywhere is refused", "[node][wire][errors]") {
 }
 
 // ---- sysfs --------------------------------------------------------------------------------
-
-namespace {
-
-/// A miniature /sys and /proc.
-class Tree {
- public:
-    void write(const std::string& path, const std::string& text) const {
-        std::filesystem::create_directories(
-            std::filesystem::path{folder_.path(path)}.parent_path());
-        folder_.write(path, text);
-    }
-    void link(const std::string& path, const std::string& target) const {
-        const std::filesystem::path full{folder_.path(path)};
-        std::filesystem::create_directories(full.parent_path());
-        std::filesystem::create_symlink(target, full);
-    }
-    [[nodiscard]] std::string root() const { return folder_.path(); }
-
- private:
-    railhead::test::TempDir folder_;
-};
-
-}  // namespace
 
 TEST_CASE("sysfs fills in what the first source left open", "[node][sysfs]") {
     const Tree tree;

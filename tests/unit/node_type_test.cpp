@@ -83,7 +83,7 @@ TEST_CASE("a node type that says nothing changes nothing", "[policy][node_type]"
     CHECK_FALSE(one.rail_only);
     CHECK_FALSE(one.omp_num_threads.has_value());
     CHECK_FALSE(one.memory.has_value());
-    CHECK(one.health == rails::Health::note);
+    CHECK_FALSE(one.health.has_value());
 }
 
 TEST_CASE("a single rail or interface needs no list", "[policy][node_type]") {

@@ -497,14 +497,18 @@ TEST_CASE("what is wrong with an argument is said with a way out", "[rails][argu
         {"topolgy=/x", "unknown key in plugstack argument 'topolgy=/x': did you mean 'topology'?"},
         {"colour=red",
          "unknown key in plugstack argument 'colour=red': the keys are topology, nics, nccl_conf, "
-         "policy, rail, gpu_affinity, memory, omp_num_threads, user_off, strict, verbose"},
+         "policy, rail, gpu_affinity, memory, omp_num_threads, user_off, health, "
+         "root, strict, verbose"},
         {"rail=on", "bad value in plugstack argument 'rail=on': rail takes auto or off"},
         {"strict", "bad value in plugstack argument 'strict': strict takes true or false"},
         {"memory=interleave",
          "bad value in plugstack argument 'memory=interleave': memory takes prefer, bind or off"},
         {"topology=dgx.xml",
-         "bad value in plugstack argument 'topology=dgx.xml': topology takes a "
-         "file's absolute path"},
+         "bad value in plugstack argument 'topology=dgx.xml': topology takes an "
+         "absolute path"},
+        {"root=tree", "bad value in plugstack argument 'root=tree': root takes an absolute path"},
+        {"health=maybe",
+         "bad value in plugstack argument 'health=maybe': health takes off, note, warn or strict"},
         {"nics=a,,b",
          "bad value in plugstack argument 'nics=a,,b': nics takes RDMA devices: mlx5_0,mlx5_1"},
         {"verbose=2", "bad value in plugstack argument 'verbose=2': verbose takes true or false"},

@@ -20,12 +20,16 @@ struct Choice {
     std::string_view yes, no;
 };
 using File = std::string PluginArguments::*;
+/// A path, or "off" for none.
+struct FolderOrOff {
+    std::string PluginArguments::*member;
+};
 using MemoryWord = Memory PluginArguments::*;
 using Names = std::vector<std::string> PluginArguments::*;
 
 struct Key {
     std::string_view name;
-    std::variant<Choice, File, MemoryWord, Names> target;
+    std::variant<Choice, File, FolderOrOff, MemoryWord, Names> target;
 };
 
 constexpr Choice on_off(bool PluginArguments::*member) {
@@ -40,6 +44,7 @@ constexpr std::array keys{
     Key{"nics", &PluginArguments::nics},
     Key{"nccl_conf", &PluginArguments::nccl_conf},
     Key{"policy", &PluginArguments::policy},
+    Key{"cache", FolderOrOff{&PluginArguments::cache}},
     Key{"rail", on_off(&PluginArguments::rail)},
     Key{"gpu_affinity", on_off(&PluginArguments::gpu_affinity)},
     Key{"memory", &PluginArguments::memory},
@@ -61,6 +66,10 @@ struct Assign {
     bool operator()(File member) const {
         to.*member = value;
         return value.starts_with('/');
+    }
+    bool operator()(FolderOrOff folder) const {
+        to.*folder.member = value == "off" ? "" : value;
+        return value == "off" || value.starts_with('/');
     }
     bool operator()(MemoryWord member) const {
         to.*member = value == "prefer" ? Memory::prefer
@@ -85,6 +94,9 @@ struct Values {
         return fmt::format("{} or {}", choice.yes, choice.no);
     }
     std::string operator()(File /*member*/) const { return "a file's absolute path"; }
+    std::string operator()(FolderOrOff /*folder*/) const {
+        return "a folder's absolute path, or off";
+    }
     std::string operator()(MemoryWord /*member*/) const { return "prefer, bind or off"; }
     std::string operator()(Names /*member*/) const { return "RDMA devices: mlx5_0,mlx5_1"; }
 };

@@ -1,5 +1,7 @@
 #include "in_step.hpp"
 
+#include <unistd.h>
+
 #include <memory>
 #include <optional>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "base/text.hpp"
 #include "health.hpp"
 #include "in_task.hpp"
+#include "node/facts.hpp"
 #include "node/probe.hpp"
 #include "node_name.hpp"
 #include "node_policy.hpp"
@@ -23,6 +26,7 @@ namespace {
 /// The arguments of plugstack.conf, unless they are wrong, and the step once prepare() has made it.
 /// slurmstepd serves one step, and only its main thread comes here.
 std::optional<rails::PluginArguments> site;
+std::optional<Result<node::Node>> found;  ///< by look_ahead()
 std::unique_ptr<Step> current;
 
 bool names_gpus(const node::GpuEnvironment& environment) {
@@ -87,10 +91,19 @@ void plan(Step& step) {
     step.declared_by = std::move(declared.by);
 }
 
+node::CacheOptions cache_options(const rails::PluginArguments& arguments) {
+    return {.folder = arguments.cache,
+            .topology = arguments.topology,
+            .version = RAILHEAD_VERSION,
+            .root = arguments.root,
+            .owner = ::geteuid()};  // of slurmd: whoever may write the cache
+}
+
 /// Looks at the node; the text says what is in the way.  The plan is made in any case: the site's
 /// own list holds on a node that cannot be read, too.
 std::string look(Step& step) {
-    auto node = node::probe({.file = step.arguments.topology, .root = step.arguments.root});
+    auto node = found ? *std::exchange(found, std::nullopt)
+                      : node::probe({.file = step.arguments.topology, .root = step.arguments.root});
     if (node) {
         step.node = std::move(*node);
     }
@@ -172,6 +185,37 @@ void take_arguments(const std::vector<std::string>& words) {
     } else {
         slurm_error("railhead: plugstack.conf: %s: going on without Railhead",
                     parsed.error().message.c_str());
+    }
+}
+
+void keep_facts() {
+    if (!site || site->cache.empty()) {
+        return;
+    }
+    const auto facts = node::gather_facts(cache_options(*site));
+    const auto trouble = facts ? facts->unkept : to_string(facts.error());
+    if (!trouble.empty()) {
+        slurm_info("railhead: each step will look at the hardware: %s", printable(trouble).c_str());
+    }
+}
+
+void look_ahead(const Session& session) {
+    found.reset();
+    if (!site || site->cache.empty() || !names_gpus(gpu_environment(session))) {
+        return;
+    }
+    const auto choice = choice_of(*site, session);
+    if (!choice || !(choice->rail || choice->gpu_affinity)) {
+        return;
+    }
+    auto facts = node::find_facts(cache_options(*site));
+    if (facts) {
+        if (!facts->unkept.empty()) {
+            slurm_verbose("railhead: facts not kept: %s", printable(facts->unkept).c_str());
+        }
+        found = std::move(facts->node);
+    } else if (facts.error().code == Errc::unavailable) {
+        found = propagate(facts);  // it took the time there is: prepare() shall not try again
     }
 }
 

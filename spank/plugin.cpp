@@ -66,6 +66,9 @@ int slurm_spank_init(spank_t spank, int count, char** values) {
         } else if (context == S_CTX_REMOTE || context == S_CTX_SLURMD) {
             take_arguments(words(count, values));
         }
+        if (context == S_CTX_SLURMD) {  // slurm_spank_slurmd_init is never called (22.05 to 26.05)
+            keep_facts();
+        }
         if (is_command(context) || context == S_CTX_REMOTE) {
             register_options(spank);
         }
@@ -76,6 +79,8 @@ int slurm_spank_init_post_opt(spank_t spank, int /*count*/, char** /*values*/) {
     return entry("init_post_opt", [&] {
         if (is_command(spank_context())) {
             send_choice(Session{spank});
+        } else if (spank_context() == S_CTX_REMOTE) {
+            look_ahead(Session{spank});
         }
     });
 }

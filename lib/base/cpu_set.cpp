@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <climits>
+#include <cstddef>
 
 #include <fmt/format.h>
 
@@ -118,6 +120,18 @@ Result<CpuSet> parse_cpu_list(std::string_view text) {
         }
         for (unsigned cpu = *first; cpu <= *last; ++cpu) {
             set.add(cpu);
+        }
+    }
+    return set;
+}
+
+CpuSet from_mask(std::span<const unsigned long> mask) {
+    constexpr unsigned bits = sizeof(unsigned long) * CHAR_BIT;
+    CpuSet set;
+    for (std::size_t i = 0; i < mask.size(); ++i) {
+        for (auto rest = mask[i]; rest != 0; rest &= rest - 1) {
+            set.add(static_cast<unsigned>(i) * bits +
+                    static_cast<unsigned>(std::countr_zero(rest)));
         }
     }
     return set;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,9 @@ class CpuSet {
 /// Reads the kernel's list form: "0-15,64-79", "" is the empty set.
 /// Fails with `bad_input` on anything else, and on numbers at or above CpuSet::limit.
 [[nodiscard]] Result<CpuSet> parse_cpu_list(std::string_view text);
+
+/// The set of a mask as system calls hand it over, lowest numbers first.
+[[nodiscard]] CpuSet from_mask(std::span<const unsigned long> mask);
 
 /// Writes the kernel's list form.
 [[nodiscard]] std::string to_string(const CpuSet& set);

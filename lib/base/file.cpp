@@ -37,28 +37,6 @@ Result<std::pair<UniqueFd, struct stat>> open_regular(const std::string& path) {
     return std::pair{std::move(fd), status};
 }
 
-Result<std::string> read_all(int fd, const std::string& path, std::size_t limit) {
-    std::string text;
-    // A small limit is that of many small files, which shall not clear so much memory each.
-    const std::size_t block = std::min(std::size_t{64} << 10U, limit + 1);
-    for (;;) {
-        const auto old_size = text.size();
-        if (old_size > limit) {
-            return fail(Errc::bad_input,
-                        fmt::format("\"{}\" is larger than {} bytes", path, limit));
-        }
-        text.resize(old_size + block);
-        const auto got = ::read(fd, text.data() + old_size, block);
-        text.resize(old_size + (got > 0 ? static_cast<std::size_t>(got) : 0));
-        if (got == 0) {
-            return text;
-        }
-        if (got < 0 && errno != EINTR) {
-            return fail_errno(Errc::bad_input, path, "cannot read", errno);
-        }
-    }
-}
-
 }  // namespace
 
 UniqueFd::~UniqueFd() {
@@ -84,7 +62,7 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
     if (!opened) {
         return propagate(opened);
     }
-    return read_all(opened->first.get(), path, limit);
+    return read_open_file(opened->first.get(), path, limit);
 }
 
 Result<std::string> read_trusted_file(const std::string& path, uid_t owner, std::size_t limit) {
@@ -92,17 +70,57 @@ Result<std::string> read_trusted_file(const std::string& path, uid_t owner, std:
     if (!opened) {
         return propagate(opened);
     }
-    const auto& status = opened->second;
+    if (auto trusted = check_trusted(opened->second, path, owner); !trusted) {
+        return propagate(trusted);
+    }
+    return read_open_file(opened->first.get(), path, limit);
+}
+
+Result<std::string> read_open_file(int fd, const std::string& path, std::size_t limit) {
+    std::string text;
+    // A small limit is that of many small files, which shall not clear so much memory each.
+    const std::size_t block = std::min(std::size_t{64} << 10U, limit + 1);
+    for (;;) {
+        const auto old_size = text.size();
+        if (old_size > limit) {
+            return fail(Errc::bad_input,
+                        fmt::format("\"{}\" is larger than {} bytes", path, limit));
+        }
+        text.resize(old_size + block);
+        const auto got = ::read(fd, text.data() + old_size, block);
+        text.resize(old_size + (got > 0 ? static_cast<std::size_t>(got) : 0));
+        if (got == 0) {
+            return text;
+        }
+        if (got < 0 && errno != EINTR) {
+            return fail_errno(Errc::bad_input, path, "cannot read", errno);
+        }
+    }
+}
+
+Result<void> check_trusted(const struct stat& status, const std::string& path, uid_t owner) {
     if (status.st_uid != 0 && status.st_uid != owner) {
-        return fail(Errc::bad_input, fmt::format("\"{}\" belongs to uid {}, not to root or SlurmUser",
-                                                 path, status.st_uid));
+        const auto whose = owner == 0 ? std::string{"root"} : fmt::format("root or uid {}", owner);
+        return fail(Errc::bad_input, fmt::format("\"{}\" belongs to uid {}, not to {}", path,
+                                                 status.st_uid, whose));
     }
     if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         return fail(Errc::bad_input,
                     fmt::format("\"{}\" can be written by others (mode {:o}): chmod go-w it", path,
                                 status.st_mode & 07777U));
     }
-    return read_all(opened->first.get(), path, limit);
+    return {};
+}
+
+bool write_all(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const auto written = ::write(fd, text.data(), text.size());
+        if (written < 0 && errno != EINTR) {
+            return false;
+        }
+        text.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
+    }
+    return true;
 }
 
 }  // namespace railhead

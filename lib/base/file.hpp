@@ -1,11 +1,13 @@
 // Reading files whole, with the limits that code running as root needs.
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
@@ -57,5 +59,16 @@ constexpr std::size_t default_file_limit = std::size_t{64} << 20U;  // 64 MiB
 /// be swapped in between.
 [[nodiscard]] Result<std::string> read_trusted_file(const std::string& path, uid_t owner,
                                                     std::size_t limit = default_file_limit);
+
+/// The rest of an open file that errors call `path`; `bad_input` as read_file().
+[[nodiscard]] Result<std::string> read_open_file(int fd, const std::string& path,
+                                                 std::size_t limit);
+
+/// Whether root may act on what has this `status`: see read_trusted_file().
+[[nodiscard]] Result<void> check_trusted(const struct stat& status, const std::string& path,
+                                         uid_t owner);
+
+/// Writes all of `text`; false, with errno, when that fails.
+[[nodiscard]] bool write_all(int fd, std::string_view text);
 
 }  // namespace railhead

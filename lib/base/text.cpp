@@ -128,4 +128,13 @@ std::string printable(std::string_view text) {
     return out;
 }
 
+std::uint64_t fnv1a(std::string_view text) {
+    std::uint64_t hash = 0xcbf29ce484222325U;
+    for (const char c : text) {
+        hash ^= static_cast<unsigned char>(c);
+        hash *= 0x100000001b3U;
+    }
+    return hash;
+}
+
 }  // namespace railhead

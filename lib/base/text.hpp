@@ -56,4 +56,7 @@ template <std::integral T>
 /// not move the cursor of the terminal, or start a second line of a log, that it is printed to.
 [[nodiscard]] std::string printable(std::string_view text);
 
+/// Fowler, Noll and Vo's hash FNV-1a of 64 bits (RFC 9923): stable, not secret.
+[[nodiscard]] std::uint64_t fnv1a(std::string_view text);
+
 }  // namespace railhead

@@ -1,5 +1,7 @@
 #include "node/probe.hpp"
 
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -64,10 +66,24 @@ std::string error_line(const Error& error) {
                        printable(error.where.file), error.where.line, error.where.column, message);
 }
 
+/// Whoever sees this machine's facts as root sees no more than a plain user: hwloc, and a file that
+/// it reads, need no rights.  By system calls: the library's functions want locks that another
+/// thread may have held when we were forked.
+bool become_nobody() {
+    constexpr unsigned nobody = 65534;  // Linux: the user that stands for none
+    return ::geteuid() != 0 ||
+           (::syscall(SYS_setgroups, 0, nullptr) == 0 &&
+            ::syscall(SYS_setresgid, nobody, nobody, nobody) == 0 &&
+            ::syscall(SYS_setresuid, nobody, nobody, nobody) == 0);
+}
+
 std::string answer(const ProbeOptions& options) {
     // Not setenv(): the lock it takes may have been held by another thread when we were forked.
     environ = const_cast<char**>(hwloc_environment());
     try {
+        if (options.as_nobody && !become_nobody()) {
+            return error_line({Errc::unsupported, "cannot look at this node as nobody", {}});
+        }
         const auto node = look(options);
         return node ? to_wire(*node) : error_line(node.error());
     } catch (const std::exception& e) {

@@ -21,13 +21,14 @@ struct ProbeOptions {
     std::optional<std::string> text{};      ///< what is in `file`, where it was read already
     SourceKind kind = SourceKind::unknown;  ///< of `file`; unknown: what its content shows
     std::string root = "/";  ///< below it lie the machine's sys and proc, which fill in the rest
+    bool as_nobody = false;  ///< where we are root, the child is not: it looks as uid 65534
     std::chrono::milliseconds limit{5000};
 };
 
 /// The Node, with `source` "live" or the file's name.
 ///
 /// Fails as read_hwloc(), read_file() and parse_node() do, and with `unavailable` when the
-/// limit passes or the child ends without an answer.  Safe to call in a process with several
+/// limit passes or the child ends without an answer, `unsupported` when it cannot be nobody.  Safe to call in a process with several
 /// threads; no other thread may wait for any child (waitpid(-1)) meanwhile.
 [[nodiscard]] Result<Node> probe(const ProbeOptions& options);
 

@@ -16,19 +16,45 @@ namespace {
 
 constexpr std::size_t small_file = std::size_t{16} << 10U;  // sysfs gives a page at most
 
+bool is_active(std::string_view state) {  // "4: ACTIVE"
+    return state.starts_with("4");
+}
+
+/// The first active port of a NIC whose own is down; one of another is told nothing by that one.
+void change_port(Nic& nic, const std::string& ports) {
+    for (unsigned port = 1;; ++port) {
+        const auto state = read_line(fmt::format("{}/{}/state", ports, port));
+        if (!state) {
+            return;
+        }
+        if (is_active(*state)) {
+            nic.port = port;
+            nic.active = true;
+            nic.gbit_per_s.reset();
+            nic.link_layer = LinkLayer::unknown;
+            return;
+        }
+    }
+}
+
 void add_port(Nic& nic, const std::string& root) {
-    const auto folder =
-        fmt::format("{}/sys/class/infiniband/{}/ports/{}", root, nic.name, nic.port);
-    if (const auto state = read_line(folder + "/state")) {  // "4: ACTIVE"
-        nic.active = state->starts_with("4");
+    const auto ports = fmt::format("{}/sys/class/infiniband/{}/ports", root, nic.name);
+    if (const auto state = read_line(fmt::format("{}/{}/state", ports, nic.port))) {
+        nic.active = is_active(*state);
+        if (!nic.active) {
+            change_port(nic, ports);
+        }
     }
     // A port that is down shows the slowest rate there is, not its own.
-    if (const auto rate = read_line(folder + "/rate"); rate && nic.active && !nic.gbit_per_s) {
-        nic.gbit_per_s = parse_port_rate(*rate);
+    if (nic.active && !nic.gbit_per_s) {
+        if (const auto rate = read_line(fmt::format("{}/{}/rate", ports, nic.port))) {
+            nic.gbit_per_s = parse_port_rate(*rate);
+        }
     }
-    if (const auto layer = read_line(folder + "/link_layer");
-        layer && nic.link_layer == LinkLayer::unknown) {
-        nic.link_layer = parse_link_layer(*layer);
+    if (nic.link_layer == LinkLayer::unknown) {
+        if (const auto layer = read_line(fmt::format("{}/{}/link_layer", ports, nic.port))) {
+            nic.link_layer = parse_link_layer(*layer);
+        }
     }
 }
 
@@ -72,6 +98,11 @@ void add_cxi_names(Node& node, const std::string& root) {
             nic->name = printable(devices->path().filename().string());
         }
     }
+}
+
+/// Whether the driver has nothing to add.
+bool is_known(const Gpu& gpu) {
+    return !gpu.uuid.empty() && gpu.minor && gpu.model.find(':') == std::string::npos;
 }
 
 /// One "Key: \t value" line of the driver's information file.
@@ -135,7 +166,7 @@ void add_sysfs(Node& node, const std::string& root) {
         add_bond(nic, root);
     }
     for (auto& gpu : node.gpus) {
-        if (gpu.vendor != "nvidia" || !gpu.pci) {
+        if (gpu.vendor != "nvidia" || !gpu.pci || is_known(gpu)) {
             continue;
         }
         const auto path =

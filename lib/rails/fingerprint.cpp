@@ -104,15 +104,6 @@ constexpr std::string_view gap = "  ";
 
 }  // namespace
 
-std::uint64_t fnv1a(std::string_view text) {
-    std::uint64_t hash = 0xcbf29ce484222325U;
-    for (const char c : text) {
-        hash ^= static_cast<unsigned char>(c);
-        hash *= 0x100000001b3U;
-    }
-    return hash;
-}
-
 RailIdentity identify_rails(const Node& node, const RailPlan& plan, std::string name) {
     RailIdentity identity;
     identity.shape = fmt::format("rails={} device={} rate={} layer={} gpus={}", plan.rails.size(),

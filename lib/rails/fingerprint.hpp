@@ -45,7 +45,4 @@ struct RailIdentity {
 /// hash is not that of the shape.
 [[nodiscard]] Result<RailIdentity> parse_identity(std::string_view line);
 
-/// Fowler, Noll and Vo's hash FNV-1a of 64 bits (RFC 9923): stable, not secret.
-[[nodiscard]] std::uint64_t fnv1a(std::string_view text);
-
 }  // namespace railhead::rails

@@ -22,12 +22,17 @@ struct Choice {
 };
 using File = std::string PluginArguments::*;
 using Level = Health PluginArguments::*;
+
+/// A path, or "off" for none.
+struct FolderOrOff {
+    std::string PluginArguments::*member;
+};
 using MemoryWord = Memory PluginArguments::*;
 using Names = std::vector<std::string> PluginArguments::*;
 
 struct Key {
     std::string_view name;
-    std::variant<Choice, File, MemoryWord, Names, Level> target;
+    std::variant<Choice, File, FolderOrOff, MemoryWord, Names, Level> target;
 };
 
 constexpr Choice on_off(bool PluginArguments::*member) {
@@ -47,6 +52,7 @@ constexpr std::array keys{
     Key{"nics", &PluginArguments::nics},
     Key{"nccl_conf", &PluginArguments::nccl_conf},
     Key{"policy", &PluginArguments::policy},
+    Key{"cache", FolderOrOff{&PluginArguments::cache}},
     Key{"rail", on_off(&PluginArguments::rail)},
     Key{"gpu_affinity", on_off(&PluginArguments::gpu_affinity)},
     Key{"memory", &PluginArguments::memory},
@@ -80,6 +86,10 @@ struct Assign {
         to.*member = found->second;
         return true;
     }
+    bool operator()(FolderOrOff folder) const {
+        to.*folder.member = value == "off" ? "" : value;
+        return value == "off" || value.starts_with('/');
+    }
     bool operator()(MemoryWord member) const {
         to.*member = value == "prefer" ? Memory::prefer
                      : value == "bind" ? Memory::bind
@@ -103,6 +113,9 @@ struct Values {
         return fmt::format("{} or {}", choice.yes, choice.no);
     }
     std::string operator()(File /*member*/) const { return "an absolute path"; }
+    std::string operator()(FolderOrOff /*folder*/) const {
+        return "an absolute path, or off";
+    }
     std::string operator()(MemoryWord /*member*/) const { return "prefer, bind or off"; }
     std::string operator()(Level /*member*/) const { return "off, note, warn or strict"; }
     std::string operator()(Names /*member*/) const { return "RDMA devices: mlx5_0,mlx5_1"; }

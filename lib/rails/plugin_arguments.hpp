@@ -18,6 +18,7 @@ struct PluginArguments {
     std::vector<std::string> nics;  ///< nics=a,b: the rails of this type of node, declared
     std::string nccl_conf = "/etc/nccl.conf";  ///< nccl_conf=FILE: the site's file on the node
     std::string policy;                        ///< policy=FILE; "": beside slurm.conf
+    std::string cache = "/run/railhead";  ///< cache=DIR|off: where facts are kept; "": nowhere
     bool rail = true;                          ///< rail=auto|off
     bool gpu_affinity = true;                  ///< gpu_affinity=auto|off
     Memory memory = Memory::prefer;  ///< memory=prefer|bind|off

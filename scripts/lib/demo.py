@@ -102,7 +102,7 @@ def stock():
 
 def railhead(plugins):
     return Rig(2 * PER_LEAF, leaves=2, extra=EXTRA, plugins=plugins, job_submit=True, policy='mode = "enforce"\nplacement.wait = "5m"\n',
-               plugstack="optional {plugins}/spank_railhead.so topology={etc}/node.xml\n",
+               plugstack="optional {plugins}/spank_railhead.so topology={etc}/node.xml cache={run}/railhead\n",
                files={"node.xml": NODE.read_text()})
 
 

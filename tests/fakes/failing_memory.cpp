@@ -18,7 +18,7 @@ thread_local bool allocation_failed = false;
 
 namespace fakes {
 
-FailingMemory::FailingMemory(long allocations) {
+FailingMemory::FailingMemory(long allocations) : allocations_{allocations} {
     allocation_failed = false;
     allocations_left = allocations;
 }
@@ -33,6 +33,10 @@ bool FailingMemory::works() {
 
 bool FailingMemory::has_failed() const {
     return allocation_failed;
+}
+
+long FailingMemory::count() const {
+    return allocations_ - allocations_left;
 }
 
 SparedMemory::SparedMemory() : left_{allocations_left} {

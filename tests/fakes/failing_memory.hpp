@@ -16,6 +16,11 @@ class FailingMemory {
     [[nodiscard]] static bool works();
     /// Whether any allocation has failed.
     [[nodiscard]] bool has_failed() const;
+    /// How many allocations there have been.
+    [[nodiscard]] long count() const;
+
+ private:
+    long allocations_;
 };
 
 /// While it lives, allocations succeed: a fake daemon's own bookkeeping never runs out of memory.

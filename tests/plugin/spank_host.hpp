@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -58,7 +59,7 @@ class OwnMask {
     cpu_set_t mask_{};
 };
 
-/// The plugin loaded, with plugstack arguments.
+/// The plugin loaded, with plugstack arguments.  Nothing is kept below /run unless they say so.
 class Plugin {
  public:
     explicit Plugin(std::vector<std::string> arguments = {"topology=" + railhead::test::node_file(
@@ -67,6 +68,9 @@ class Plugin {
         : arguments_{std::move(arguments)} {
         INFO((so_ ? "" : ::dlerror()));
         REQUIRE(so_);
+        if (std::ranges::none_of(arguments_, [](const auto& a) { return a.starts_with("cache="); })) {
+            arguments_.emplace_back("cache=off");
+        }
         for (auto& argument : arguments_) {
             pointers_.push_back(argument.data());
         }

@@ -21,7 +21,7 @@ PLUGINS = BUILD / "plugins"
 NODE_XML = CHECKOUT / "tests" / "data" / "nodes" / "dgx-h100.xml"
 
 ENFORCE = 'mode = "enforce"\nplacement.wait = "5m"\n'
-PLUGSTACK = "optional {plugins}/spank_railhead.so topology={etc}/node.xml\n"
+PLUGSTACK = "optional {plugins}/spank_railhead.so topology={etc}/node.xml cache={run}/railhead\n"
 
 
 def pytest_configure():

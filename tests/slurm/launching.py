@@ -10,7 +10,7 @@ from conftest import CHECKOUT, PLUGINS
 from rig import Rig
 
 TWO_CPU_XML = (CHECKOUT / "tests" / "data" / "nodes" / "two-cpu-8gpu.xml").read_text()
-LINE = "{plugins}/spank_railhead.so topology={etc}/node.xml nccl_conf={etc}/nccl.conf"
+LINE = "{plugins}/spank_railhead.so topology={etc}/node.xml nccl_conf={etc}/nccl.conf cache={run}/railhead"
 RAILS = [f"mlx5_{i}:1" for i in range(8)]
 ALL_RAILS, FIRST_HALF, SECOND_HALF = ",".join(RAILS), ",".join(RAILS[:4]), ",".join(RAILS[4:])
 SWAPPED = "--gpu-bind=mask_gpu:0xf0,0x0f"  # task 0 sees the second half of the GPUs

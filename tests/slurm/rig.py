@@ -141,7 +141,7 @@ class Rig:
     partitions  text for slurm.conf
     plugins     folder that holds our .so files; job_submit and plugstack then say which are used
     job_submit  the line JobSubmitPlugins=railhead is written
-    plugstack   text of plugstack.conf; "{plugins}" and "{etc}" in it are replaced
+    plugstack   text of plugstack.conf; "{plugins}", "{etc}" and "{run}", which stands for /run, are replaced
     policy      text of railhead.toml, beside slurm.conf; None: no such file
     files       {name: text} of more files beside slurm.conf
     extra       more lines for slurm.conf (a later line wins over ours)
@@ -239,7 +239,8 @@ class Rig:
             raise RigError(f"make the cluster's folder: {self.user} cannot enter {barrier}")
         if self.plugins and closed_to_others(self.plugins):  # a checkout in root's home
             self.plugins = Path(shutil.copytree(self.plugins, made / "plugins"))
-        for folder in (self.etc, self.logs, self.work, made / "state", made / "spool", made / "munge"):
+        self.run_dir = made / "run"
+        for folder in (self.etc, self.logs, self.work, self.run_dir, made / "state", made / "spool", made / "munge"):
             folder.mkdir()
         account = pwd.getpwnam(self.user)
         os.chown(self.work, account.pw_uid, account.pw_gid)
@@ -357,7 +358,7 @@ class Rig:
     def _write_config(self):
         (self.etc / "slurm.conf").write_text(self._slurm_conf())
         (self.etc / "gres.conf").write_text(self._gres_conf())
-        (self.etc / "plugstack.conf").write_text(self.plugstack.format(plugins=self.plugins, etc=self.etc))
+        (self.etc / "plugstack.conf").write_text(self.plugstack.format(plugins=self.plugins, etc=self.etc, run=self.run_dir))
         if self.proctrack == "cgroup" or self.version >= (23, 11):
             (self.etc / "cgroup.conf").write_text(self._cgroup_conf())
         if self.topology is not None:
@@ -562,7 +563,7 @@ def parse_arguments():
     up.add_argument("--partitions", help="partition lines of slurm.conf")
     up.add_argument("--plugins", type=Path, help="folder of job_submit_railhead.so and spank_railhead.so")
     up.add_argument("--job-submit", action="store_true", help="load job_submit_railhead.so")
-    up.add_argument("--plugstack", default="", help="text of plugstack.conf; {plugins} and {etc} are replaced")
+    up.add_argument("--plugstack", default="", help="text of plugstack.conf; {plugins}, {etc} and {run} are replaced")
     up.add_argument("--policy", type=Path, help="a railhead.toml")
     up.add_argument("--extra", action="append", default=[], help="a line for slurm.conf")
     up.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="environment of slurmctld")

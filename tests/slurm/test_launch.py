@@ -332,6 +332,6 @@ def test_the_plugin_is_all_that_is_loaded_into_slurmstepd(start):
             process.terminate()
         return set(re.findall(r"/\S*\.so\S*", maps))
     # Without topology= the plugin has hwloc look at this machine.
-    added = loaded(plugstack="optional {plugins}/spank_railhead.so\n") - loaded(plugstack="")
+    added = loaded(plugstack="optional {plugins}/spank_railhead.so cache={run}/railhead\n") - loaded(plugstack="")
     run_time = {"libgcc_s.so.1", "libm.so.6"}  # Slurm itself may not need the compiler's
     assert {Path(name).name for name in added} - run_time == {"spank_railhead.so"}

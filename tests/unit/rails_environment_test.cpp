@@ -474,16 +474,19 @@ TEST_CASE("the arguments of plugstack.conf are read", "[rails][arguments]") {
     CHECK(none->nccl_conf == "/etc/nccl.conf");
     CHECK(none->memory == rails::Memory::prefer);
     CHECK_FALSE(none->omp_cores);
+    CHECK(none->cache == "/run/railhead");
 
     const auto all = rails::parse_plugin_arguments(
         {"topology=/etc/slurm/dgx.xml", "nics=mlx5_0,mlx5_3:1", "nccl_conf=/opt/nccl.conf",
-         "policy=/etc/railhead.toml", "rail=off", "gpu_affinity=off", "memory=bind",
+         "policy=/etc/railhead.toml", "cache=/run/facts", "rail=off", "gpu_affinity=off", "memory=bind",
          "omp_num_threads=cores", "strict=true", "verbose"});
     REQUIRE(all);
     CHECK(all->topology == "/etc/slurm/dgx.xml");
     CHECK(all->nics == std::vector<std::string>{"mlx5_0", "mlx5_3:1"});
     CHECK(all->nccl_conf == "/opt/nccl.conf");
     CHECK(all->policy == "/etc/railhead.toml");
+    CHECK(all->cache == "/run/facts");
+    CHECK(rails::parse_plugin_arguments({"cache=off"})->cache.empty());
     CHECK_FALSE(all->rail);
     CHECK_FALSE(all->gpu_affinity);
     CHECK(all->memory == rails::Memory::bind);
@@ -497,7 +500,7 @@ TEST_CASE("what is wrong with an argument is said with a way out", "[rails][argu
         {"topolgy=/x", "unknown key in plugstack argument 'topolgy=/x': did you mean 'topology'?"},
         {"colour=red",
          "unknown key in plugstack argument 'colour=red': the keys are topology, nics, nccl_conf, "
-         "policy, rail, gpu_affinity, memory, omp_num_threads, user_off, health, "
+         "policy, cache, rail, gpu_affinity, memory, omp_num_threads, user_off, health, "
          "root, strict, verbose"},
         {"rail=on", "bad value in plugstack argument 'rail=on': rail takes auto or off"},
         {"strict", "bad value in plugstack argument 'strict': strict takes true or false"},

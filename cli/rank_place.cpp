@@ -19,6 +19,12 @@ struct Seen {
     const GpuPlace* place = nullptr;
 };
 
+/// The beginning of a list, for a message: the environment may have 128 KiB of it.
+std::string shown(const std::string& list) {
+    constexpr std::size_t most = 60;
+    return printable(list.substr(0, most)) + (list.size() > most ? "..." : "");
+}
+
 /// Whether the map has the words by which a list names its GPUs.
 bool knows_words(const std::vector<GpuPlace>& map) {
     return std::ranges::none_of(map, &std::string::empty, &GpuPlace::visible);
@@ -49,7 +55,7 @@ Result<std::vector<Seen>> by_list(const std::vector<GpuPlace>& map, const Visibl
         seen.push_back({word, place == map.end() ? nullptr : &*place});
     }
     if (seen.empty()) {
-        return fail(Errc::bad_input, fmt::format("\"{}\" is no list of devices", printable(*list)));
+        return fail(Errc::bad_input, fmt::format("\"{}\" is no list of devices", shown(*list)));
     }
     return seen;
 }
@@ -70,7 +76,7 @@ Result<std::vector<Seen>> narrowed_by_hip(const std::vector<GpuPlace>& map, std:
     if (kept.empty() || !knows_words(map)) {
         return fail(kept.empty() ? Errc::bad_input : Errc::not_found,
                     fmt::format("HIP_VISIBLE_DEVICES={} does not tell which of the task's GPUs",
-                                printable(hip)));
+                                shown(hip)));
     }
     return kept;
 }
@@ -89,7 +95,7 @@ std::optional<std::string> find_empty_list(const VisibleLists& visible) {
     for (const auto& [name, list] :
          {std::pair{"CUDA", &visible.cuda}, {"ROCR", &visible.rocr}, {"HIP", &visible.hip}}) {
         if (*list && !node::gives_gpu(**list)) {
-            return fmt::format("{}_VISIBLE_DEVICES={}", name, printable(**list));
+            return fmt::format("{}_VISIBLE_DEVICES={}", name, shown(**list));
         }
     }
     return std::nullopt;
@@ -111,8 +117,7 @@ Result<GpuPlace> find_place(const std::vector<GpuPlace>& map, const Result<Local
     }
     const auto& [word, place] = (*seen)[at];
     if (place == nullptr) {
-        return fail(Errc::not_found,
-                    fmt::format("GPU {} is not one of the task's", printable(word)));
+        return fail(Errc::not_found, fmt::format("GPU {} is not one of the task's", shown(word)));
     }
     return *place;
 }

@@ -212,3 +212,17 @@ TEST_CASE("a number of 32 bits is taken whole", "[cli][exec]") {
     CHECK(map[0].index == 4294967295);
     CHECK(map[0].numa == 4294967295);
 }
+
+TEST_CASE("of a list as long as the environment takes only the beginning is shown",
+          "[cli][exec][errors]") {
+    std::string list;
+    while (list.size() < 126'000) {
+        list += "0-1023,";
+    }
+    const auto map = map_with({4, 5, 6, 7}, true);
+    for (const cli::VisibleLists& visible :
+         {cli::VisibleLists{list}, cli::VisibleLists{{}, "4,5", list},
+          cli::VisibleLists{"GPU-" + std::string(60'000, 'a')}}) {
+        CHECK(place_of(map, 0, visible).size() < 150);
+    }
+}

@@ -4,20 +4,22 @@
 // and the command runs as it would without us.
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <tl/expected.hpp>
 
-#include "affinity/binding_line.hpp"
 #include "affinity/own_mask.hpp"
 #include "affinity/own_memory.hpp"
 #include "base/text.hpp"
@@ -25,6 +27,9 @@
 #include "environment.hpp"
 #include "gpu_map.hpp"
 #include "local_rank.hpp"
+#include "rank_binding.hpp"
+#include "rank_place.hpp"
+#include "report/table.hpp"
 
 namespace railhead::cli {
 
@@ -43,119 +48,107 @@ struct Found {
     std::optional<LocalRank> rank;  ///< absent where the visible device told
 };
 
-/// What is to be done to this process.
-struct Plan {
-    CpuSet cpus;              ///< bind to these; empty: not
-    affinity::Memory memory;  ///< without nodes: not
-    std::vector<std::pair<std::string, std::string>> variables;
-    affinity::BindingLine line;
+/// Why it has no place.
+struct Trouble {
+    Error error;
+    std::optional<unsigned> first{};  ///< the first local rank that has it, where that can be told
+    bool is_wish = false;             ///< it is to have no GPU
 };
 
 std::optional<std::string> lookup(std::string_view name) {
     return own_variable(std::string{name});
 }
 
-/// The list that narrows this process; CUDA's where both are set, unless only ROCm's was narrowed.
-std::optional<std::string> visible_list(std::size_t gpus) {
-    const auto cuda = own_variable("CUDA_VISIBLE_DEVICES");
-    const auto rocr = own_variable("ROCR_VISIBLE_DEVICES");
-    const auto whole = [&](const std::optional<std::string>& list) {
-        return static_cast<std::size_t>(std::ranges::count(*list, ',')) + 1 == gpus;
-    };
-    return !cuda || (rocr && whole(cuda) && !whole(rocr)) ? rocr : cuda;
-}
-
-Result<Found> find(const Options& options) {
-    const auto text = own_variable("RAILHEAD_GPU_MAP");
-    if (!text) {
-        return fail(Errc::not_found, "there is no RAILHEAD_GPU_MAP");
+tl::expected<Found, Trouble> find(const Options& options) {
+    const VisibleLists visible{own_variable("CUDA_VISIBLE_DEVICES"),
+                               own_variable("ROCR_VISIBLE_DEVICES"),
+                               own_variable("HIP_VISIBLE_DEVICES")};
+    if (const auto empty = find_empty_list(visible)) {
+        return tl::unexpected{Trouble{{Errc::not_found, *empty + " gives no GPU", {}}, {}, true}};
     }
-    auto map = parse_gpu_map(*text);
+    const auto text = own_variable("RAILHEAD_GPU_MAP");
+    const auto map =
+        text ? parse_gpu_map(*text)
+             : Result<std::vector<GpuPlace>>{fail(Errc::not_found, "there is no RAILHEAD_GPU_MAP")};
     if (!map) {
-        return propagate(map);
+        return tl::unexpected{Trouble{map.error(), 0}};
     }
     auto rank = find_local_rank(options.local_rank_from, &lookup);
-    auto place = find_place(*map, rank ? std::optional{rank->rank} : std::nullopt,
-                            visible_list(map->size()));
+    auto place = find_place(*map, rank, visible);
     if (!place) {
-        return rank ? propagate(place) : propagate(rank);
+        auto first = first_without_place(*map, visible);
+        if (first && !rank) {
+            first = 0;  // then none of them has a rank
+        }
+        return tl::unexpected{Trouble{std::move(place.error()), first}};
     }
     return Found{std::move(*place), rank ? std::optional{std::move(*rank)} : std::nullopt};
 }
 
-std::string who(const Found& found) {
+std::string who(const std::optional<LocalRank>& rank) {
     std::array<char, 256> host{};
     ::gethostname(host.data(), host.size() - 1);
     const auto node = own_variable("SLURMD_NODENAME").value_or(host.data());
-    return found.rank ? fmt::format("node {} local rank {} ({})", node, found.rank->rank,
-                                    found.rank->variable)
-                      : fmt::format("node {} process {}", node, ::getpid());
+    return rank ? fmt::format("node {} local rank {} ({})", node, rank->rank, rank->variable)
+                : fmt::format("node {} process {}", node, ::getpid());
 }
 
-/// Variables for this rank.  UCX_NET_DEVICES is the plugin's where RAILHEAD_NIC beside it has the
-/// same value; any other is the user's, and where there is none the plugin had a reason.
-void add_variables(Plan& plan, const GpuPlace& place) {
-    const auto ucx = own_variable("UCX_NET_DEVICES");
-    const auto ours = own_variable("RAILHEAD_NIC");
-    if (!place.nics.empty() && ours) {
-        plan.variables.emplace_back("RAILHEAD_NIC", place.nics);
-        if (ucx == ours) {
-            plan.variables.emplace_back("UCX_NET_DEVICES", place.nics);
+/// Binds this process; what the kernel refuses is said, and noted in `binding`.
+void apply(RankBinding& binding, const CpuSet& mask, Console& console) {
+    if (!binding.wanted.empty()) {
+        if (const auto done = affinity::write_own_mask(binding.wanted); !done) {
+            console.warn(done.error());
+            keep_mask(binding, mask, done.error().message);
         }
     }
-    if (!plan.cpus.empty()) {
-        plan.variables.emplace_back("RAILHEAD_CPUS", to_string(plan.cpus));
-        plan.variables.emplace_back("RAILHEAD_BINDING", "gpu");
-    }
-    if (!plan.memory.nodes.empty()) {
-        plan.variables.emplace_back("RAILHEAD_MEMORY", to_string(plan.memory));
+    if (!binding.memory.nodes.empty()) {
+        if (const auto done = affinity::write_own_memory(binding.memory); !done) {
+            console.warn(done.error());
+            keep_memory(binding, done.error().message);
+        }
     }
 }
 
-Plan make_plan(const Found& found) {
-    const auto& place = found.place;
-    Plan plan;
+/// `line` in 80 columns, broken at blanks and within long lists of CPUs.
+std::string folded(const std::string& line) {
+    constexpr std::size_t width = 76;  // and four blanks before each further line
+    constexpr std::size_t longest_word = 60;
+    std::string text;
+    for (const auto word : split_words(line)) {
+        text.append(text.empty() ? "" : " ");
+        text.append(word.size() > longest_word ? report::breakable_list(word, longest_word)
+                                               : std::string{word});
+    }
+    return fmt::format("{}\n", fmt::join(report::wrap(text, width), "\n    "));
+}
+
+void serve(const Found& found, const Options& options, Console& console) {
     const auto mask = affinity::read_own_mask().value_or(CpuSet{});
-    plan.cpus = place.cpus & mask;
-    auto& line = plan.line;
-    line.who = who(found);
-    line.gpus = {{place.index, place.pci}};
-    line.cpus = plan.cpus.empty() ? mask : plan.cpus;
-    if (plan.cpus.empty()) {
-        line.cpus_kept = place.cpus.empty() ? "none near the GPU was granted"
-                                            : "those near the GPU are not in this process's mask";
-    } else {
-        line.numa = place.numa ? fmt::format("{}", *place.numa) : "";
-        const auto allowed = affinity::read_allowed_memory().value_or(affinity::MemoryNodes{});
-        if ((place.memory.nodes - allowed).empty()) {
-            plan.memory = place.memory;
+    auto binding = plan_binding(found.place, mask, affinity::read_allowed_memory());
+    if (!options.dry_run) {
+        apply(binding, mask, console);
+        for (const auto& [name, value] : variables_of(found.place, binding, &lookup)) {
+            ::setenv(name.c_str(), value.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
         }
     }
-    if (!plan.memory.nodes.empty()) {
-        line.memory = to_string(plan.memory.nodes);
-        line.memory.insert(0, plan.memory.policy == affinity::MemoryPolicy::bind ? "bind " : "");
+    const auto line =
+        "railhead: " + printable(to_string(line_of(who(found.rank), found.place, binding)));
+    if (options.dry_run) {
+        console.out << folded(line);
+    } else if (options.verbose) {
+        console.err << line + '\n';  // one write, or the lines of the node's processes mix
     }
-    line.nics = place.nics;
-    line.path = place.path;
-    add_variables(plan, place);
-    return plan;
 }
 
-/// What the kernel refuses is said; the command runs in any case.
-void apply(const Plan& plan, Console& console) {
-    if (!plan.cpus.empty()) {
-        if (const auto done = affinity::write_own_mask(plan.cpus); !done) {
-            console.warn(done.error());
-        }
+/// Of many processes that all lack something the first of the node speaks; where a process cannot
+/// tell whether it is that, it does.
+bool speaks(const Trouble& trouble, const Options& options) {
+    if (options.verbose || options.dry_run || trouble.is_wish) {
+        return options.verbose || options.dry_run;
     }
-    if (!plan.memory.nodes.empty()) {
-        if (const auto done = affinity::write_own_memory(plan.memory); !done) {
-            console.warn(done.error());
-        }
-    }
-    for (const auto& [name, value] : plan.variables) {
-        ::setenv(name.c_str(), value.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
-    }
+    const auto own = find_local_rank(options.local_rank_from, &lookup);
+    const auto rank = own ? std::optional{own->rank} : find_readable_rank(&lookup);
+    return !rank || !trouble.first || *rank == *trouble.first;
 }
 
 /// Becomes the command; comes back only with what a shell would answer where it cannot.
@@ -175,29 +168,16 @@ int become(const std::vector<std::string>& command, Console& console) {
     return reason == ENOENT ? not_there : cannot_run;
 }
 
-/// Of many processes that all lack something, the first of the node speaks.
-bool speaks() {
-    const auto rank = find_local_rank("", &lookup);
-    return !rank || rank->rank == 0;
-}
-
 void run(const Options& options, Console& console) {
     if (options.command.empty() && !options.dry_run) {
         return console.fail({Errc::bad_input, "exec: no command (railhead exec -- COMMAND)", {}});
     }
     const auto found = find(options);
     if (found) {
-        const auto plan = make_plan(*found);
-        if (options.verbose || options.dry_run) {
-            (options.dry_run ? console.out : console.err)
-                << "railhead: " << to_string(plan.line) << '\n';
-        }
-        if (!options.dry_run) {
-            apply(plan, console);
-        }
-    } else if (speaks() || options.verbose || options.dry_run) {
+        serve(*found, options, console);
+    } else if (speaks(found.error(), options)) {
         console.err << fmt::format(
-            "railhead: exec: {}: {} is not bound\n", printable(to_string(found.error())),
+            "railhead: exec: {}: {} is not bound\n", printable(to_string(found.error().error)),
             options.command.empty() ? "this process" : printable(options.command[0]));
     }
     if (!options.dry_run) {

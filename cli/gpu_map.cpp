@@ -1,12 +1,11 @@
 #include "gpu_map.hpp"
 
-#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include "base/text.hpp"
-#include "node/gpu_identity.hpp"
 
 namespace railhead::cli {
 
@@ -14,51 +13,87 @@ namespace {
 
 using nlohmann::json;
 
-/// A text of the object; "" where it is absent.
-std::string text_of(const json& object, const char* key) {
-    const auto found = object.find(key);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
+tl::unexpected<Error> fail_key(const char* key) {
+    return fail(Errc::bad_input,
+                fmt::format("RAILHEAD_GPU_MAP has a \"{}\" that Railhead does not write", key));
 }
 
-std::optional<unsigned> number_of(const json& object, const char* key) {
-    const auto found = object.find(key);
-    return found != object.end() && found->is_number_unsigned()
-               ? std::optional{found->get<unsigned>()}
-               : std::nullopt;
+/// Reads the members of one object; remembers the first that is not as the plugin writes it.
+class Members {
+ public:
+    explicit Members(const json& object) : object_{object} {}
+
+    /// "" where it is absent.
+    std::string text(const char* key) {
+        const auto found = object_.find(key);
+        if (found == object_.end()) {
+            return {};
+        }
+        if (!found->is_string()) {
+            wrong_ = key;
+            return {};
+        }
+        return found->get<std::string>();
+    }
+
+    std::optional<unsigned> number(const char* key,
+                                   std::uint64_t most = std::numeric_limits<unsigned>::max()) {
+        const auto found = object_.find(key);
+        if (found == object_.end()) {
+            return std::nullopt;
+        }
+        if (!found->is_number_unsigned() || found->get<std::uint64_t>() > most) {
+            wrong_ = key;
+            return std::nullopt;
+        }
+        return found->get<unsigned>();
+    }
+
+    [[nodiscard]] const char* wrong() const { return wrong_; }
+
+ private:
+    const json& object_;
+    const char* wrong_ = nullptr;  ///< a key
+};
+
+/// The memory of a GPU; nothing when the policy's word is not the plugin's.
+std::optional<affinity::Memory> parse_memory(Members& members) {
+    affinity::Memory memory;
+    const auto node = members.number("memory", affinity::MemoryNodes::limit - 1);
+    const auto policy = members.text("memory_policy");
+    if (policy != "bind" && policy != "prefer" && (node || !policy.empty())) {
+        return std::nullopt;
+    }
+    if (node) {
+        memory.policy =
+            policy == "bind" ? affinity::MemoryPolicy::bind : affinity::MemoryPolicy::prefer;
+        memory.nodes.add(*node);
+    }
+    return memory;
 }
 
 Result<GpuPlace> parse_place(const json& object) {
+    if (!object.is_object() || !object.contains("index")) {
+        return fail(Errc::bad_input, "RAILHEAD_GPU_MAP has an element without \"index\"");
+    }
+    Members members{object};
     GpuPlace place;
-    const auto index = object.is_object() ? number_of(object, "index") : std::nullopt;
-    auto cpus = parse_cpu_list(object.is_object() ? text_of(object, "cpus") : "");
-    if (!index || !cpus) {
-        return fail(Errc::bad_input,
-                    "RAILHEAD_GPU_MAP has an element without \"index\" or with "
-                    "\"cpus\" that are no list");
+    place.visible = members.text("visible");
+    place.index = members.number("index").value_or(0);
+    place.pci = members.text("pci");
+    place.numa = members.number("numa");
+    place.nics = members.text("nic");
+    place.path = members.text("path");
+    auto cpus = parse_cpu_list(members.text("cpus"));
+    auto memory = parse_memory(members);
+    if (members.wrong() != nullptr || !cpus || !memory) {
+        return fail_key(members.wrong() != nullptr ? members.wrong()
+                        : !cpus                    ? "cpus"
+                                                   : "memory_policy");
     }
-    place.visible = text_of(object, "visible");
-    place.index = *index;
-    place.pci = text_of(object, "pci");
-    place.numa = number_of(object, "numa");
     place.cpus = std::move(*cpus);
-    if (const auto node = number_of(object, "memory")) {
-        place.memory.policy = text_of(object, "memory_policy") == "bind"
-                                  ? affinity::MemoryPolicy::bind
-                                  : affinity::MemoryPolicy::prefer;
-        place.memory.nodes.add(*node);
-    }
-    place.nics = text_of(object, "nic");
-    place.path = text_of(object, "path");
+    place.memory = std::move(*memory);
     return place;
-}
-
-/// The word of the list that stands for this rank: the only one, or the rank's.
-std::optional<std::string> word_of(const std::vector<std::string>& words,
-                                   std::optional<unsigned> rank) {
-    if (words.size() == 1) {
-        return words.front();
-    }
-    return rank && *rank < words.size() ? std::optional{words[*rank]} : std::nullopt;
 }
 
 }  // namespace
@@ -78,32 +113,6 @@ Result<std::vector<GpuPlace>> parse_gpu_map(std::string_view text) {
         places.push_back(std::move(*place));
     }
     return places;
-}
-
-Result<GpuPlace> find_place(const std::vector<GpuPlace>& map, std::optional<unsigned> rank,
-                            const std::optional<std::string>& visible) {
-    const bool known = std::ranges::none_of(map, &std::string::empty, &GpuPlace::visible);
-    const auto words = visible ? node::device_words(*visible) : std::vector<std::string>{};
-    if (known && !words.empty()) {
-        const auto word = word_of(words, rank);
-        const auto place = word ? std::ranges::find(map, *word, &GpuPlace::visible) : map.end();
-        if (place != map.end()) {
-            return *place;
-        }
-        return fail(Errc::not_found,
-                    word   ? fmt::format("GPU {} is not one of the task's", printable(*word))
-                    : rank ? fmt::format("local rank {} is beyond the {} GPUs that it sees", *rank,
-                                         words.size())
-                           : std::string{"no local rank"});
-    }
-    if (!rank) {
-        return fail(Errc::not_found, "no local rank");
-    }
-    if (*rank >= map.size()) {
-        return fail(Errc::not_found,
-                    fmt::format("local rank {} is beyond the task's {} GPUs", *rank, map.size()));
-    }
-    return map[*rank];
 }
 
 }  // namespace railhead::cli

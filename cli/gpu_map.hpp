@@ -23,16 +23,8 @@ struct GpuPlace {
 };
 
 /// The GPUs of the map, in the order of local ranks.
-/// Fails with `bad_input` on anything that the plugin does not write; unknown keys are fine.
+/// Fails with `bad_input` on anything that the plugin does not write, which a number of more than
+/// 32 bits or a memory node that no kernel has is, too; unknown keys are fine.
 [[nodiscard]] Result<std::vector<GpuPlace>> parse_gpu_map(std::string_view json);
-
-/// The place of the process with this local rank.
-///
-/// `visible` is the process's own visible-devices list, if any.  Where the launcher has narrowed it
-/// to one device, that device counts; else the rank's device of the list, else element `rank`.
-/// Fails with `not_found` where neither leads to a GPU of the map.
-[[nodiscard]] Result<GpuPlace> find_place(const std::vector<GpuPlace>& map,
-                                          std::optional<unsigned> rank,
-                                          const std::optional<std::string>& visible);
 
 }  // namespace railhead::cli

@@ -33,12 +33,22 @@ Result<LocalRank> find_local_rank(const std::string& from, const Lookup& lookup)
         const auto rank = parse_number<unsigned>(*value);
         if (!rank) {
             return fail(Errc::bad_input,
-                        fmt::format("{}={} is no local rank", name, printable(*value)));
+                        fmt::format("{}={} is no local rank", printable(name), printable(*value)));
         }
         return LocalRank{*rank, std::string{name}};
     }
     return fail(Errc::not_found, from.empty() ? "no local rank in the environment"
                                               : fmt::format("{} is not set", printable(from)));
+}
+
+std::optional<unsigned> find_readable_rank(const Lookup& lookup) {
+    for (const auto variable : variables) {
+        const auto rank = find_local_rank(std::string{variable}, lookup);
+        if (rank && (variable != of_slurm || tasks_are_ranks(lookup))) {
+            return rank->rank;
+        }
+    }
+    return std::nullopt;
 }
 
 }  // namespace railhead::cli

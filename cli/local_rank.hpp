@@ -27,4 +27,8 @@ using Lookup = std::function<std::optional<std::string>(std::string_view name)>;
 /// Fails with `not_found` where none is set, `bad_input` where the first is no number.
 [[nodiscard]] Result<LocalRank> find_local_rank(const std::string& from, const Lookup& lookup);
 
+/// The first of those variables that has a number: for a process whose own word is missing or
+/// cannot be read, to tell whether it is the node's first.
+[[nodiscard]] std::optional<unsigned> find_readable_rank(const Lookup& lookup);
+
 }  // namespace railhead::cli

@@ -10,7 +10,7 @@ namespace {
 
 using rails::Health;
 
-/// A node that answers takes less than a millisecond.
+/// A node that answers takes less than a millisecond, most of it the fork.
 constexpr std::chrono::milliseconds limit{1000};
 
 /// What the site wants here: the type of node counts before plugstack.conf.

@@ -29,8 +29,13 @@ std::optional<rails::PluginArguments> site;
 std::optional<Result<node::Node>> found;  ///< by look_ahead()
 std::unique_ptr<Step> current;
 
+/// Whether a variable gives a GPU.  Slurm leaves "" or "NoDevFiles" to a step without any.
 bool names_gpus(const node::GpuEnvironment& environment) {
-    return environment.slurm_gpus || environment.cuda_visible || environment.rocr_visible;
+    const auto gives = [](const std::optional<std::string>& list) {
+        return list && node::gives_gpu(*list);
+    };
+    return gives(environment.slurm_gpus) || gives(environment.cuda_visible) ||
+           gives(environment.rocr_visible);
 }
 
 /// The user's word for this job.  A variable that the job's environment lacks (--export=NONE) may

@@ -27,7 +27,8 @@ struct BindingLine {
     std::string cpus_kept;  ///< why that is not ours; empty: it is
     std::string numa;       ///< the NUMA nodes of these CPUs: "0-1"; "" when not known
     std::string memory;     ///< "0" or "bind 0"; "" where memory is left alone
-    std::string nics;       ///< "mlx5_3:1"; "" when there is none
+    std::string memory_kept;  ///< why memory is left alone; "" where that goes without saying
+    std::string nics;         ///< "mlx5_3:1"; "" when there is none
     std::string path;       ///< "PIX", of every NIC; "" when not known or not the same
 };
 

@@ -17,9 +17,12 @@ namespace railhead::affinity {
 [[nodiscard]] bool binds_memory(std::string_view value);
 
 /// Whether srun's command line, words ended by NUL as in /proc/self/cmdline, binds tasks:
-/// "--cpu-bind=x", "--cpu-bind x", also "--cpu_bind", and cut short as getopt allows.  A word of
-/// the user's program that looks like it counts too: then a task stays unbound that could have
-/// been bound.
+/// "--cpu-bind=x", "--cpu-bind x", also "--cpu_bind", and cut short as getopt allows.
+///
+/// The options of the user's program do not count: it begins at "--", or at the first word that is
+/// no option and cannot be the value of one.  Which options have a value is not known here, so in
+/// doubt ("-l app") a word of the program that looks like it counts too: then a task stays unbound
+/// that could have been bound.
 [[nodiscard]] bool command_binds_tasks(std::string_view command_line);
 
 /// The same of --mem-bind.

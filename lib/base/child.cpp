@@ -33,10 +33,14 @@ void write_all(int fd, std::string_view text) {
 
 /// Nothing may leave this function: the code above it on the stack is the parent's.
 [[noreturn]] void run_child(const std::function<std::string()>& work, int out) noexcept {
-    // The caller may have blocked these; a child that hangs must still be ended.
+    // The caller may handle, ignore or block these; a child that hangs must still be ended.
+    sigset_t ends;
+    ::sigemptyset(&ends);
     for (const int signal : {SIGTERM, SIGINT, SIGALRM, SIGPIPE}) {
         ::signal(signal, SIG_DFL);
+        ::sigaddset(&ends, signal);
     }
+    ::sigprocmask(SIG_UNBLOCK, &ends, nullptr);
     const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; fd <= 2; ++fd) {
         ::dup2(null, fd);  // a library's warnings are not for the user's terminal
@@ -54,6 +58,31 @@ void write_all(int fd, std::string_view text) {
 tl::unexpected<Error> fail_errno(const char* what) {
     return fail(Errc::unavailable,
                 fmt::format("{}: {}", what, std::generic_category().message(errno)));
+}
+
+struct Pipe {
+    UniqueFd in, out;
+};
+
+/// The same file above standard error; without one where there is no descriptor left.
+UniqueFd above_standard(const UniqueFd& fd) {
+    return UniqueFd{::fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1)};
+}
+
+/// A pipe that the child's /dev/null does not replace: where the caller has closed a standard
+/// stream, a new descriptor has its number.
+Result<Pipe> make_pipe() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+        return fail_errno("cannot make a pipe");
+    }
+    const UniqueFd in{ends[0]};
+    const UniqueFd out{ends[1]};
+    Pipe pipe{above_standard(in), above_standard(out)};
+    if (!pipe.in || !pipe.out) {
+        return fail_errno("cannot make a pipe");
+    }
+    return pipe;
 }
 
 /// Waits for a child that has ended or was killed.  One that is stuck in the kernel cannot be
@@ -76,23 +105,20 @@ void reap(pid_t child) {
 
 Result<std::string> run_in_child(const std::function<std::string()>& work, std::string_view what,
                                  std::chrono::milliseconds limit) {
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-        return fail_errno("cannot make a pipe");
+    auto pipe = make_pipe();
+    if (!pipe) {
+        return propagate(pipe);
     }
-    const UniqueFd in{ends[0]};
-    UniqueFd out{ends[1]};
-
     const pid_t child = ::fork();
     if (child < 0) {
         return fail_errno("cannot fork");
     }
     if (child == 0) {
-        run_child(work, out.get());
+        run_child(work, pipe->out.get());
     }
-    out = UniqueFd{};  // else the pipe would never end
+    pipe->out = UniqueFd{};  // else the pipe would never end
 
-    auto text = read_to_end(in.get(), std::chrono::steady_clock::now() + limit);
+    auto text = read_to_end(pipe->in.get(), std::chrono::steady_clock::now() + limit);
     if (!text) {
         ::kill(child, SIGKILL);
     }

@@ -19,6 +19,10 @@ using Positions = std::vector<std::size_t>;
 /// More than any node has; a range that is longer is a mistake.
 constexpr unsigned most_gpus = 1024;
 
+/// Far more than any node needs, and little to work on: the lists are the user's.
+constexpr std::size_t most_devices = 4096;
+constexpr std::size_t longest_list = std::size_t{64} << 10U;  // 64 KiB
+
 bool means_no_gpu(std::string_view word) {
     return word.empty() || word == "-1" || word == "NoDevFiles" || word == "none" || word == "void";
 }
@@ -38,6 +42,10 @@ std::vector<std::string_view> words_of(std::string_view list) {
     return words;
 }
 
+bool is_too_long(const std::optional<std::string>& list) {
+    return list && list->size() > longest_list;
+}
+
 bool is_name(std::string_view word) {
     return word.starts_with("GPU-") || word.starts_with("MIG-");
 }
@@ -51,6 +59,10 @@ Result<std::vector<unsigned>> parse_indices(const std::vector<std::string_view>&
             dash == std::string_view::npos ? first : parse_number<unsigned>(word.substr(dash + 1));
         if (!first || !last || *last < *first || *last >= most_gpus) {
             return fail(Errc::bad_input, fmt::format("'{}' is not a GPU number", printable(word)));
+        }
+        if (indices.size() + (*last - *first) >= most_devices) {
+            return fail(Errc::bad_input,
+                        fmt::format("the list names more than {} GPUs", most_devices));
         }
         for (auto index = *first; index <= *last; ++index) {
             indices.push_back(index);
@@ -244,6 +256,11 @@ Result<Positions> narrowed_by_hip(Positions found, const GpuEnvironment& environ
 
 Result<std::vector<std::size_t>> identify_gpus(const Node& node,
                                                const GpuEnvironment& environment) {
+    if (is_too_long(environment.slurm_gpus) || is_too_long(visible_list(node, environment)) ||
+        is_too_long(environment.hip_visible)) {
+        return fail(Errc::bad_input,
+                    fmt::format("a list of GPUs has more than {} bytes", longest_list));
+    }
     const Words words{node, environment};
     if (node.gpus.empty() || words.give_none()) {
         return Positions{};
@@ -264,7 +281,14 @@ Result<std::vector<std::size_t>> identify_gpus(const Node& node,
     return found ? without_repeats(node, *found, may_repeat(node, words.slurm)) : found;
 }
 
+bool gives_gpu(std::string_view list) {
+    return list.size() > longest_list || !words_of(list).empty();
+}
+
 std::vector<std::string> device_words(std::string_view list) {
+    if (list.size() > longest_list) {
+        return {};
+    }
     const auto words = words_of(list);
     if (words.empty() || is_name(words.front())) {
         return {words.begin(), words.end()};
@@ -280,7 +304,8 @@ std::vector<std::string> device_words(std::string_view list) {
 
 std::vector<std::string> visible_words(const Node& node, const GpuEnvironment& environment) {
     const auto& list = visible_list(node, environment);
-    return list ? device_words(*list) : std::vector<std::string>{};
+    const bool renumbered = is_amd(node) && environment.hip_visible;
+    return list && !renumbered ? device_words(*list) : std::vector<std::string>{};
 }
 
 std::optional<std::vector<std::size_t>> find_openable(const Node& node,

@@ -41,19 +41,24 @@ struct GpuEnvironment {
 /// Lists may have ranges ("0-3") and blanks.  UUIDs may be cut short as CUDA allows, if only one
 /// GPU fits.  A MIG device stands for its GPU where its name tells it ("MIG-GPU-<uuid>/1/0"), or
 /// where the task can open one GPU only.
-/// Fails with `bad_input` for a list that cannot be read or names a device twice, with `not_found`
+/// Fails with `bad_input` for a list that cannot be read, names a device twice, names more than
+/// 4,096 or is longer than 64 KiB, with `not_found`
 /// for a device that the node does not have, with `unsupported` for what the node cannot tell:
 /// a MIG UUID among several GPUs, GPUs of two vendors, GPUs of several models without
 /// CUDA_DEVICE_ORDER=PCI_BUS_ID, Slurm and CUDA naming different numbers of devices.
 [[nodiscard]] Result<std::vector<std::size_t>> identify_gpus(const Node& node,
                                                              const GpuEnvironment& environment);
 
+/// Whether a list of any of these variables gives a device: not "", "NoDevFiles", "none", "void",
+/// "-1".  A list that cannot be read does: it was meant to.
+[[nodiscard]] bool gives_gpu(std::string_view list);
+
 /// The words of a visible-devices list, ranges spelt out: {"4", "5"}, or UUIDs.  Empty where it
-/// gives no device or cannot be read.
+/// gives no device or cannot be read, as identify_gpus() reads it.
 [[nodiscard]] std::vector<std::string> device_words(std::string_view list);
 
 /// The task's words for these devices, in the same order, as device_words(); empty where no list is
-/// set.
+/// set, or HIP_VISIBLE_DEVICES puts its devices into another order.
 [[nodiscard]] std::vector<std::string> visible_words(const Node& node,
                                                      const GpuEnvironment& environment);
 

@@ -182,6 +182,22 @@ TEST_CASE("a step without GPUs is left as stock Slurm would", "[plugin]") {
     CHECK(job().log.empty());
 }
 
+TEST_CASE("a step whose lists give no GPU does not pay for a look at the node", "[plugin]") {
+    const auto list = GENERATE(values<std::string>({"", "NoDevFiles", "-1", "none", "void"}));
+    CAPTURE(list);
+    auto& job = fake_spank::reset();
+    job.items = {{S_JOB_STEPID, 0}, {S_TASK_ID, 0}};
+    job.environment = {{"CUDA_VISIBLE_DEVICES", list}, {"ROCR_VISIBLE_DEVICES", list}};
+    SECTION("Slurm gives none") {}
+    SECTION("Slurm gives an empty list") {
+        job.environment["SLURM_STEP_GPUS"] = "";
+    }
+    Plugin plugin{{"topology=/nonexistent/node.xml"}};  // a look would be logged
+    REQUIRE(plugin.run_step() == 0);
+    CHECK(job.log.empty());
+    CHECK(traces().empty());
+}
+
 // ---- where the node is from ----------------------------------------------------------------
 
 TEST_CASE("a recording or a matrix stands for the machine as hwloc's XML does", "[plugin]") {

@@ -215,6 +215,33 @@ TEST_CASE("the option --cpu-bind is found in srun's command line", "[affinity][c
     CHECK(affinity::command_binds_tasks(line) == expected);
 }
 
+TEST_CASE("only srun's own options bind; in doubt a task stays unbound", "[affinity][cpu_bind]") {
+    using namespace std::string_literals;
+    const auto [why, line, expected] = GENERATE(table<std::string, std::string, bool>({
+        {"another option", "srun\0--cpu-burn=4\0a.out\0"s, false},
+        {"longer than the name", "srun\0--cpu-binding=4\0a.out\0"s, false},
+        {"both spellings mixed up", "srun\0--cpu_bin=none\0a.out\0"s, true},
+        {"not long enough to be clear", "srun\0--cpu=none\0a.out\0"s, false},
+        {"the program's: after --", "srun\0--\0a.out\0--cpu-bind=none\0"s, false},
+        {"after -- that may be a value", "srun\0-l\0--\0a.out\0--cpu-bind=none\0"s, false},
+        {"-- is a value", "srun\0--comment\0--\0--cpu-bind=none\0a.out\0"s, true},
+        {"the program's: at once", "srun\0a.out\0--cpu-bind=none\0"s, false},
+        {"after a value", "srun\0-n\0002\0a.out\0--cpu-bind=none\0"s, false},
+        {"after an option with its value", "srun\0--mpi=pmix\0a.out\0--cpu-bind=x\0"s, false},
+        {"after a short one with its value", "srun\0-n16\0./a.out\0--cpu-bind=x\0"s, false},
+        {"in doubt: -l has no value", "srun\0-l\0a.out\0--cpu-bind=x\0"s, true},
+        {"in doubt, until two words", "srun\0-l\0python\0a.py\0--cpu-bind=x\0"s, false},
+        {"a value with a path is no program",
+         "srun\0--output\0logs/a.sh\0--cpu-bind=none\0a.out\0"s, true},
+        {"a value that looks like it", "srun\0--comment\0--cpu-bind=none\0a.out\0"s, true},
+        {"short ones in one word", "srun\0-ln\0002\0--cpu-bind=none\0a.out\0"s, true},
+        {"the next component's", "srun\0a.out\0:\0--cpu-bind=none\0b.out\0"s, true},
+        {"the next component's program", "srun\0a.out\0:\0b.out\0--cpu-bind=none\0"s, false},
+    }));
+    CAPTURE(why);
+    CHECK(affinity::command_binds_tasks(line) == expected);
+}
+
 TEST_CASE("the option --mem-bind is found as --cpu-bind is", "[affinity][cpu_bind]") {
     using namespace std::string_literals;
     const auto [line, expected] = GENERATE(table<std::string, bool>({
@@ -223,6 +250,8 @@ TEST_CASE("the option --mem-bind is found as --cpu-bind is", "[affinity][cpu_bin
         {"srun\0--mem_bind=verbose,map_mem:0\0./a.out\0"s, true},
         {"srun\0--mem-bind=verbose\0./a.out\0"s, false},
         {"srun\0--mem-bind=nosort\0./a.out\0"s, false},
+        {"srun\0--mem-bandwidth=9\0./a.out\0"s, false},
+        {"srun\0./a.out\0--mem-bind=local\0"s, false},
         {"srun\0--mem-per-cpu=4G\0--mem=0\0./a.out\0"s, false},
         {"srun\0--cpu-bind=cores\0./a.out\0"s, false},
     }));

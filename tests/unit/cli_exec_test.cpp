@@ -6,9 +6,9 @@
 #include <map>
 #include <sstream>
 
+#include "base/text.hpp"
 #include "command.hpp"
-#include "gpu_map.hpp"
-#include "local_rank.hpp"
+#include "rank_binding.hpp"
 #include "support/catch.hpp"
 #include "support/nodes.hpp"
 #include "support/temp_dir.hpp"
@@ -44,88 +44,23 @@ struct Job {
     Job() {
         for (const auto* const variable :
              {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK",
-              "SLURM_LOCALID", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
+              "SLURM_LOCALID", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+              "HIP_VISIBLE_DEVICES"}) {
             ::unsetenv(variable);
         }
     }
 };
 
-std::string rank_in(const std::map<std::string, std::string, std::less<>>& environment,
-                    const std::string& from = "") {
-    const auto rank =
-        cli::find_local_rank(from, [&](std::string_view name) -> std::optional<std::string> {
-            const auto found = environment.find(name);
-            return found == environment.end() ? std::nullopt : std::optional{found->second};
-        });
-    return rank ? rank->variable + " " + std::to_string(rank->rank) : rank.error().message;
-}
-
-std::string place_of(std::optional<unsigned> rank, const std::optional<std::string>& visible) {
-    const auto map = cli::parse_gpu_map(map_text);
-    REQUIRE(map);
-    const auto place = cli::find_place(*map, rank, visible);
-    return place ? std::to_string(place->index) : place.error().message;
+/// A text that was broken into lines, without that.
+std::string one_line(const std::string& text) {
+    std::string line;
+    for (const auto word : railhead::split_words(text)) {
+        line.append(line.empty() ? "" : " ").append(railhead::trim(word));
+    }
+    return line;
 }
 
 }  // namespace
-
-TEST_CASE("the local rank comes from the launcher's variable, in a fixed order", "[cli][exec]") {
-    CHECK(rank_in({{"LOCAL_RANK", "3"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}}) == "LOCAL_RANK 3");
-    CHECK(rank_in({{"OMPI_COMM_WORLD_LOCAL_RANK", "1"}, {"MPI_LOCALRANKID", "2"}}) ==
-          "OMPI_COMM_WORLD_LOCAL_RANK 1");
-    CHECK(rank_in({{"MPI_LOCALRANKID", "2"}, {"PMI_LOCAL_RANK", "5"}}) == "MPI_LOCALRANKID 2");
-    CHECK(rank_in({{"PMI_LOCAL_RANK", "5"}}) == "PMI_LOCAL_RANK 5");
-    CHECK(rank_in({{"LOCAL_RANK", "3"}, {"MINE", "6"}}, "MINE") == "MINE 6");
-    CHECK(rank_in({{"LOCAL_RANK", "3"}}, "MINE") == "MINE is not set");
-    CHECK(rank_in({{"LOCAL_RANK", "three"}}) == "LOCAL_RANK=three is no local rank");
-    CHECK(rank_in({}) == "no local rank in the environment");
-}
-
-TEST_CASE("SLURM_LOCALID is a local rank only where the tasks are the ranks", "[cli][exec]") {
-    const std::string id = "SLURM_LOCALID";
-    const std::string binding = "RAILHEAD_BINDING";
-    CHECK(rank_in({{id, "2"}, {binding, "none: 3 tasks share 8 GPUs unevenly"}}) ==
-          "SLURM_LOCALID 2");
-    // All processes of the task have the same number there.
-    CHECK(rank_in({{id, "0"}, {binding, "none: it has all GPUs of the step"}}) ==
-          "no local rank in the environment");
-    CHECK(rank_in({{id, "1"}, {binding, "none: --cpu-bind was given"}}) ==
-          "no local rank in the environment");
-    CHECK(rank_in({{id, "1"}, {binding, "gpu"}}) == "no local rank in the environment");
-    CHECK(rank_in({{id, "1"}}, id) == "SLURM_LOCALID 1");  // the user says so
-}
-
-TEST_CASE("a rank's place is that of the device it sees", "[cli][exec]") {
-    struct Case {
-        std::string why;
-        std::optional<unsigned> rank;
-        std::optional<std::string> visible;
-        std::string expected;
-    };
-    const auto c = GENERATE(values<Case>({
-        {"nothing narrowed", 1, {}, "5"},
-        {"the task's own list", 1, "4,5", "5"},
-        {"a range", 1, "4-5", "5"},
-        {"put in another order", 0, "5,4", "5"},
-        {"narrowed to one: the rank does not count", 0, "5", "5"},
-        {"narrowed to one, without a rank", {}, "5", "5"},
-        {"a device that is not the task's", 0, "7", "GPU 7 is not one of the task's"},
-        {"more ranks than GPUs", 2, {}, "local rank 2 is beyond the task's 2 GPUs"},
-        {"more ranks than it sees", 2, "4,5", "local rank 2 is beyond the 2 GPUs that it sees"},
-        {"no rank", {}, "4,5", "no local rank"},
-        {"no rank, no list", {}, {}, "no local rank"},
-    }));
-    CAPTURE(c.why);
-    CHECK(place_of(c.rank, c.visible) == c.expected);
-}
-
-TEST_CASE("what is no map is refused", "[cli][exec][errors]") {
-    for (const std::string text : {"", "[]", "{}", "[1]", "[{}]", R"([{"index":-1}])",
-                                   R"([{"index":0,"cpus":"x"}])", "[{"}) {
-        CAPTURE(text);
-        CHECK_FALSE(cli::parse_gpu_map(text));
-    }
-}
 
 TEST_CASE("a dry run says what a rank would get", "[cli][exec]") {
     const Job job;
@@ -133,8 +68,8 @@ TEST_CASE("a dry run says what a rank would get", "[cli][exec]") {
     const auto ran = run({"exec", "--dry-run", "--", "python", "train.py", "--verbose"});
     CHECK(ran.status == 0);
     CHECK(ran.out ==
-          "railhead: node n01 local rank 0 (LOCAL_RANK): GPU 4 (0000:9d:00.0), CPUs 0 (NUMA 0), "
-          "memory 0, NIC mlx5_6:1 PXB\n");
+          "railhead: node n01 local rank 0 (LOCAL_RANK): GPU 4 (0000:9d:00.0), CPUs 0\n"
+          "    (NUMA 0), memory 0, NIC mlx5_6:1 PXB\n");
     CHECK(ran.err.empty());
 }
 
@@ -143,31 +78,205 @@ TEST_CASE("CPUs outside this process's mask are no reason to stop", "[cli][exec]
     const ScopedVariable rank{"LOCAL_RANK", "1"};
     const auto ran = run({"exec", "--dry-run"});
     CHECK(ran.status == 0);
-    CHECK_THAT(ran.out,
-               ContainsSubstring("as they were: those near the GPU are not in this process's mask, "
-                                 "memory as it was, NIC none\n"));
+    const auto line = one_line(ran.out);
+    CHECK_THAT(line, ContainsSubstring("as they were: those near the GPU are not in this process's "
+                                       "mask, memory as it was, NIC none"));
 }
 
-TEST_CASE("without a map or a rank the command runs as it is, and is told once",
-          "[cli][exec][errors]") {
+TEST_CASE("lines of a dry run fit into 80 columns, whatever the CPUs", "[cli][exec]") {
     Job job;
-    SECTION("no rank") {
-        const auto ran = run({"exec", "/nonexistent/train"});
-        CHECK(ran.status == 127);
-        CHECK(ran.err ==
-              "railhead: exec: no local rank in the environment: /nonexistent/train is not bound\n"
-              "railhead: exec: cannot run \"/nonexistent/train\": No such file or directory\n");
+    std::string all;
+    for (int cpu = 0; cpu < 400; cpu += 2) {
+        all += (all.empty() ? "" : ",") + std::to_string(cpu);
     }
-    SECTION("no map") {
-        ::unsetenv("RAILHEAD_GPU_MAP");
-        const auto* const rank = GENERATE("0", "1");
-        const ScopedVariable own{"LOCAL_RANK", rank};
-        const auto ran = run({"exec", "--", "/nonexistent/train"});
-        CHECK(ran.status == 127);
-        const bool told = ran.err.find("there is no RAILHEAD_GPU_MAP") != std::string::npos;
-        CHECK(told == (std::string{rank} == "0"));
+    const ScopedVariable map{"RAILHEAD_GPU_MAP", R"([{"index":0,"cpus":")" + all +
+                                                     R"(","pci":"0000:9d:00.0","nic":"a)" + "\x1b" +
+                                                     R"([2J:1"},{"index":1}])"};
+    const ScopedVariable rank{"LOCAL_RANK", "0"};
+    const auto ran = run({"exec", "--dry-run"});
+    for (const auto line : railhead::split(ran.out, '\n')) {
+        CAPTURE(line);
+        CHECK(line.size() <= 80);
     }
 }
+
+TEST_CASE("what the map says cannot move the cursor", "[cli][exec][security]") {
+    Job job;
+    const auto text = GENERATE(values<std::string>({"nic", "pci", "path"}));
+    CAPTURE(text);
+    const ScopedVariable map{"RAILHEAD_GPU_MAP", R"([{"index":0,"nic":"mlx5_0:1",")" + text +
+                                                     R"(":"\u001b[2Jx\ny"},{"index":1}])"};
+    const ScopedVariable rank{"LOCAL_RANK", "0"};
+    const auto ran = run({"exec", "--dry-run"});
+    CHECK_THAT(one_line(ran.out), ContainsSubstring("?[2Jx?y"));
+    CHECK(ran.out.find('\x1b') == std::string::npos);
+}
+
+namespace {
+
+/// Which of these processes of a node say that they are not bound: "0,3".  Each is a process, since
+/// those that have a place are bound.
+std::string speakers(const std::vector<std::map<std::string, std::string>>& processes,
+                     const std::vector<std::string>& options = {}) {
+    std::vector<std::string> line{"exec"};
+    line.insert(line.end(), options.begin(), options.end());
+    line.insert(line.end(), {"--", "/nonexistent/train"});
+    std::string said;
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            for (const auto& [name, value] : processes[i]) {
+                ::setenv(name.c_str(), value.c_str(), 1);
+            }
+            ::_exit(run(line).err.find("is not bound") != std::string::npos ? 1 : 0);
+        }
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        REQUIRE(WIFEXITED(status));
+        if (WEXITSTATUS(status) == 1) {
+            said += (said.empty() ? "" : ",") + std::to_string(i);
+        }
+    }
+    return said;
+}
+
+/// Processes whose variable `name` is `before` and their number, counted from 0.
+std::vector<std::map<std::string, std::string>> ranks(int count, const std::string& name,
+                                                      const std::string& before = "") {
+    std::vector<std::map<std::string, std::string>> processes;
+    for (int i = 0; i < count; ++i) {
+        processes.push_back({{name, before + std::to_string(i)}});
+    }
+    return processes;
+}
+
+}  // namespace
+
+TEST_CASE("of a node's processes the first that has the trouble speaks", "[cli][exec][errors]") {
+    Job job;
+    SECTION("none has, since the CPUs of the second are no reason") {
+        CHECK(speakers(ranks(1, "LOCAL_RANK")).empty());
+    }
+    SECTION("more ranks than GPUs: rank 0 is fine") {
+        CHECK(speakers(ranks(5, "LOCAL_RANK")) == "2");
+        CHECK(speakers(ranks(5, "MINE"), {"--local-rank-from", "MINE"}) == "2");
+    }
+    SECTION("more ranks than the GPUs of their list") {
+        const ScopedVariable list{"CUDA_VISIBLE_DEVICES", "4,7"};
+        CHECK(speakers(ranks(4, "LOCAL_RANK")) == "1");
+    }
+    SECTION("no map: all have it") {
+        ::unsetenv("RAILHEAD_GPU_MAP");
+        CHECK(speakers(ranks(4, "LOCAL_RANK")) == "0");
+        CHECK(speakers(ranks(4, "MINE"), {"--local-rank-from", "MINE"}) == "0");
+    }
+    SECTION("a broken map: all have it") {
+        ::setenv("RAILHEAD_GPU_MAP", "[", 1);
+        CHECK(speakers(ranks(4, "LOCAL_RANK")) == "0");
+    }
+    SECTION("a rank that cannot be read, beside one that can") {
+        auto processes = ranks(3, "LOCAL_RANK", "x");
+        for (std::size_t i = 0; i < processes.size(); ++i) {
+            processes[i]["PMI_LOCAL_RANK"] = std::to_string(i);
+        }
+        CHECK(speakers(processes) == "0");
+    }
+    SECTION("the variable that was named is not set, another is") {
+        CHECK(speakers(ranks(3, "LOCAL_RANK"), {"--local-rank-from", "MINE"}) == "0");
+    }
+    SECTION("nothing tells which is the first: each") {
+        CHECK(speakers(ranks(3, "LOCAL_RANK", "x")) == "0,1,2");
+        CHECK(speakers(ranks(3, "NOBODYS")) == "0,1,2");
+    }
+    SECTION("each narrowed to a device that is not the task's: nobody knows of the others") {
+        CHECK(speakers(ranks(3, "CUDA_VISIBLE_DEVICES")) == "0,1,2");
+        const ScopedVariable rank{"LOCAL_RANK", GENERATE("x", "1")};
+        CHECK(speakers(ranks(3, "ROCR_VISIBLE_DEVICES")) == "0,1,2");
+    }
+    SECTION("no GPU is wanted") {
+        const ScopedVariable list{GENERATE("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"),
+                                  GENERATE("", "-1", "NoDevFiles")};
+        CHECK(speakers(ranks(3, "LOCAL_RANK")).empty());
+        CHECK(speakers(ranks(3, "LOCAL_RANK"), {"--verbose"}) == "0,1,2");
+    }
+}
+
+TEST_CASE("without a rank the command runs as it is", "[cli][exec][errors]") {
+    const Job job;
+    const auto ran = run({"exec", "/nonexistent/train"});
+    CHECK(ran.status == 127);
+    CHECK(ran.err ==
+          "railhead: exec: no local rank in the environment: /nonexistent/train is not bound\n"
+          "railhead: exec: cannot run \"/nonexistent/train\": No such file or directory\n");
+}
+
+// ---- what a rank gets ----------------------------------------------------------------------
+
+namespace {
+
+std::string told(const cli::RankBinding& binding) {
+    cli::GpuPlace place;
+    std::string text;
+    for (const auto& [name, value] : cli::variables_of(
+             place, binding, [](std::string_view) { return std::optional<std::string>{}; })) {
+        text += (text.empty() ? "" : "; ") + name.substr(name.find('_') + 1) + "=" + value;
+    }
+    return text;
+}
+
+cli::GpuPlace place_near(const std::string& list, unsigned memory) {
+    cli::GpuPlace place;
+    place.cpus = cpus(list);
+    place.memory.policy = railhead::affinity::MemoryPolicy::bind;
+    place.memory.nodes.add(memory);
+    return place;
+}
+
+}  // namespace
+
+TEST_CASE("what a rank was given is told in the plugin's words", "[cli][exec]") {
+    struct Case {
+        std::string why, mask, allowed, expected;
+    };
+    const auto c = GENERATE(values<Case>({
+        {"all", "0-7", "0-1", "CPUS=2-3; BINDING=gpu; MEMORY=bind: 1"},
+        {"part of the CPUs", "3", "0-1", "CPUS=3; BINDING=gpu; MEMORY=bind: 1"},
+        {"no memory there", "0-7", "0",
+         "CPUS=2-3; BINDING=gpu; MEMORY=none: memory node 1 is not allowed here"},
+        {"no CPU there", "4-7", "0-1",
+         "BINDING=none: those near the GPU are not in this process's mask; "
+         "MEMORY=none: the CPUs are not those near the GPU"},
+    }));
+    CAPTURE(c.why);
+    CHECK(told(cli::plan_binding(place_near("2-3", 1), cpus(c.mask), cpus(c.allowed))) ==
+          c.expected);
+}
+
+TEST_CASE("what the kernel refuses is told as not done", "[cli][exec]") {
+    auto binding = cli::plan_binding(place_near("2-3", 1), cpus("0-7"), cpus("0-1"));
+    SECTION("the mask") {
+        cli::keep_mask(binding, cpus("0-7"), "cannot bind to CPUs 2-3: Invalid argument");
+        CHECK(told(binding) ==
+              "CPUS=2-3; BINDING=none: cannot bind to CPUs 2-3: Invalid argument; "
+              "MEMORY=none: the CPUs are not those near the GPU");
+        CHECK(binding.cpus == cpus("0-7"));
+    }
+    SECTION("the memory") {
+        cli::keep_memory(binding, "the kernel refuses memory node 1: Operation not permitted");
+        CHECK(told(binding) ==
+              "CPUS=2-3; BINDING=gpu; MEMORY=none: the kernel refuses memory node 1: Operation "
+              "not permitted");
+    }
+}
+
+TEST_CASE("memory that is not allowed is told in the line", "[cli][exec]") {
+    const auto place = place_near("2-3", 1);
+    const auto binding = cli::plan_binding(place, cpus("0-7"), cpus("0"));
+    CHECK_THAT(to_string(cli::line_of("node n01 process 1", place, binding)),
+               ContainsSubstring("memory as it was: memory node 1 is not allowed here, NIC"));
+}
+
+// ---- the command line ----------------------------------------------------------------------
 
 TEST_CASE("a command that cannot run is 126, none at all is a mistake", "[cli][exec][errors]") {
     const Job job;

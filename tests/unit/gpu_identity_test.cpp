@@ -305,3 +305,59 @@ TEST_CASE("the words of a list are spelt out in its order", "[node][identity]") 
     CHECK(node::device_words("NoDevFiles").empty());
     CHECK(node::device_words("0-x").empty());
 }
+
+TEST_CASE("a list tells whether a GPU is given at all", "[node][identity]") {
+    const auto [list, expected] = GENERATE(table<std::string, bool>({
+        {"0", true},
+        {"GPU-1", true},
+        {",3", true},
+        {"x", true},
+        {"", false},
+        {" , ", false},
+        {"-1", false},
+        {"-1,0", false},
+        {"NoDevFiles", false},
+        {"none", false},
+        {"void", false},
+    }));
+    CAPTURE(list);
+    CHECK(node::gives_gpu(list) == expected);
+}
+
+TEST_CASE("a list of any size takes little memory", "[node][identity][errors]") {
+    struct Case {
+        std::string why, part;
+        std::size_t bytes;
+        std::string message;
+    };
+    const auto c = GENERATE(values<Case>({
+        {"ranges", "0-1023,", 60'000, "the list names more than 4096 GPUs"},
+        {"numbers", "0,", 60'000, "the list names more than 4096 GPUs"},
+        {"all of the environment", "0-1023,", 126'000, "a list of GPUs has more than 65536 bytes"},
+        {"commas", ",", 126'000, "a list of GPUs has more than 65536 bytes"},
+    }));
+    CAPTURE(c.why);
+    std::string list;
+    while (list.size() < c.bytes) {
+        list += c.part;
+    }
+    const auto nvidia = railhead::test::node_with({{}, {}});
+    node::GpuEnvironment hip{"0"};
+    hip.hip_visible = list;
+
+    CHECK(positions(node::identify_gpus(nvidia, {list})) == c.message);
+    CHECK(positions(node::identify_gpus(nvidia, {{}, list})) == c.message);
+    CHECK(positions(node::identify_gpus(amd_node({{0}, {1}}), hip)) == c.message);
+    CHECK(node::device_words(list).empty());
+    CHECK(node::gives_gpu(list));
+    CHECK(node::device_words("0-1023,0-1023,0-1023,0-1023").size() == 4096);
+}
+
+TEST_CASE("ROCR's words are not those of devices that HIP has put in order", "[node][identity]") {
+    const auto node = amd_node({{0}, {1}});
+    node::GpuEnvironment environment;
+    environment.rocr_visible = "0,1";
+    CHECK(node::visible_words(node, environment) == std::vector<std::string>{"0", "1"});
+    environment.hip_visible = "1,0";
+    CHECK(node::visible_words(node, environment).empty());
+}

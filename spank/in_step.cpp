@@ -13,6 +13,7 @@
 #include "node/probe.hpp"
 #include "node_name.hpp"
 #include "node_policy.hpp"
+#include "policy/load_policy.hpp"
 #include "rails/nccl_conf.hpp"
 #include "step.hpp"
 
@@ -90,7 +91,9 @@ void plan(Step& step) {
 /// Looks at the node; the text says what is in the way.  The plan is made in any case: the site's
 /// own list holds on a node that cannot be read, too.
 std::string look(Step& step) {
-    auto node = node::probe({.file = step.arguments.topology, .root = step.arguments.root});
+    const auto owner = policy::trusted_owner(policy::default_places().slurm_conf);
+    auto node =
+        node::probe({.file = step.arguments.topology, .root = step.arguments.root, .owner = owner});
     if (node) {
         step.node = std::move(*node);
     }

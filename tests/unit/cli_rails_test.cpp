@@ -115,16 +115,13 @@ TEST_CASE("a root without sys is exit status 2", "[cli][record][health][errors]"
     const railhead::test::TempDir folder;
     const auto root = folder.path();
     for (const auto& arguments : std::vector<std::vector<std::string>>{
-        {"node", "record", "--root", root}, {
-            "health", "--root", root
-        }}
-}) {
-    CAPTURE(arguments);
-    const auto ran = run(arguments);
-    CHECK(ran.status == 2);
-    CHECK(ran.out.empty());
-    CHECK_THAT(ran.err, ContainsSubstring("there is no \"" + root + "/sys\""));
-}
+             {"node", "record", "--root", root}, {"health", "--root", root}}) {
+        CAPTURE(arguments);
+        const auto ran = run(arguments);
+        CHECK(ran.status == 2);
+        CHECK(ran.out.empty());
+        CHECK_THAT(ran.err, ContainsSubstring("there is no \"" + root + "/sys\""));
+    }
 }
 
 TEST_CASE("two recorded nodes at once are one too many", "[cli][rails][errors]") {

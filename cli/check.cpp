@@ -162,6 +162,23 @@ void check_plugstack(const std::string& file, const std::vector<std::string>& pl
     }
 }
 
+/// Whether the plugin on the nodes would take the recorded node that it is given, where that file
+/// is here too.
+void check_recorded_node(const std::string& plugstack, const std::string& slurm_conf,
+                         Findings& findings) {
+    for (const auto& line : read_plugstack(plugstack).lines) {
+        const auto arguments = rails::parse_plugin_arguments(line.arguments);
+        if (!arguments || arguments->topology.empty()) {
+            continue;
+        }
+        const auto text = read_trusted_file(arguments->topology, policy::trusted_owner(slurm_conf));
+        if (!text && text.error().code != Errc::not_found) {
+            findings.push_back(
+                {"plugstack", Level::error, fmt::format("topology=: {}", to_string(text.error()))});
+        }
+    }
+}
+
 /// The value of KEY in a line of scontrol's "KEY=VALUE KEY=VALUE"; empty when it is not there.
 std::string_view value_in(std::string_view line, std::string_view key) {
     for (const auto word : split_words(line)) {
@@ -345,6 +362,7 @@ void run(const Options& options, Console& console) {
         }
         if (!plugstack.empty()) {
             check_plugstack(plugstack, plugin_dirs, *slurm, findings);
+            check_recorded_node(plugstack, loaded.slurm_conf_path, findings);
         }
     } else {
         findings.push_back({"plugin", Level::warning,

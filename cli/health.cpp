@@ -59,11 +59,8 @@ void add_drift(const Options& options, Looked& looked) {
 
 /// Fills `looked` as far as it gets.
 Result<void> look(const Options& options, const NodeSite& site, Looked& looked) {
-    auto source = options.source;
-    if (source.is_live()) {
-        source.file = site.arguments.topology;  // what the plugin goes by
-    }
-    auto read = read_node(source);
+    auto read =
+        options.source.is_live() ? read_own_node(options.source, site) : read_node(options.source);
     if (!read) {
         return propagate(read);
     }

@@ -7,6 +7,7 @@
 
 #include "command.hpp"
 #include "node/neutral.hpp"
+#include "node_site.hpp"
 #include "node_source.hpp"
 #include "output_file.hpp"
 
@@ -27,14 +28,16 @@ void record(const Options& options, Console& console) {
     for (const auto& warning : node->warnings) {
         console.warn(warning);
     }
-    const auto neutral = node::make_neutral(std::move(*node));
+    const auto neutral = node::make_neutral(std::move(*node), own_names());
     if (options.output.empty()) {
         console.out << node::capture_text(neutral);
     } else if (const auto written = write_file(options.output, node::capture_text(neutral));
                !written) {
         return console.fail(written.error());
     }
-    console.err << fmt::format("railhead: left out: {}\n", fmt::join(neutral.left_out, "; "));
+    if (!neutral.left_out.empty()) {
+        console.err << fmt::format("railhead: left out: {}\n", fmt::join(neutral.left_out, "; "));
+    }
 }
 
 }  // namespace
@@ -44,7 +47,7 @@ void add_node(CLI::App& app, Console& console) {
     auto* node = app.add_subcommand("node", "What is in a node");
     node->require_subcommand(1);
     auto* command = node->add_subcommand(
-        "record", "Writes a node without serial numbers and addresses, for bug reports");
+        "record", "Writes a node without what tells it from others, for bug reports");
     command->add_option("--output", options->output,
                         "The file to write (default: standard output)");
     command->add_option("--root", options->source.root,

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,20 +18,17 @@ namespace {
 
 /// As slurmd named this node for the job that we are in, else its host's name.
 std::string own_node_name() {
-    if (auto name = own_variable("SLURMD_NODENAME")) {
-        return *name;
-    }
-    std::array<char, 256> host{};
-    return ::gethostname(host.data(), host.size() - 1) == 0
-               ? std::string{split(host.data(), '.').front()}
-               : std::string{};
+    const auto names = own_names();
+    return names.empty() ? std::string{} : names.front();
+}
+
+const std::string& slurm_conf_of(const policy::Places& places) {
+    return places.slurm_conf_said.empty() ? places.slurm_conf : places.slurm_conf_said;
 }
 
 /// The plugin's arguments; where there is no plugstack.conf, its defaults.
 rails::PluginArguments read_arguments(const NodeSiteOptions& options, Console& console) {
-    const auto& places = options.places;
-    const auto& slurm_conf =
-        places.slurm_conf_said.empty() ? places.slurm_conf : places.slurm_conf_said;
+    const auto& slurm_conf = slurm_conf_of(options.places);
     const auto plugstack =
         read_plugstack(options.plugstack.empty() ? policy::beside(slurm_conf, "plugstack.conf")
                                                  : options.plugstack);
@@ -67,6 +65,18 @@ std::optional<rails::NodeType> read_type(policy::Places places, const std::strin
 
 }  // namespace
 
+std::vector<std::string> own_names() {
+    std::vector<std::string> names;
+    if (auto name = own_variable("SLURMD_NODENAME")) {
+        names.push_back(std::move(*name));
+    }
+    std::array<char, 256> host{};
+    if (::gethostname(host.data(), host.size() - 1) == 0) {
+        names.emplace_back(split(host.data(), '.').front());
+    }
+    return names;
+}
+
 void add_node_site(CLI::App& command, NodeSiteOptions& options) {
     options.places = policy::default_places();
     command.add_option("--node", options.node_name,
@@ -87,6 +97,7 @@ NodeSite read_node_site(const NodeSiteOptions& options, bool here, Console& cons
         return site;
     }
     site.arguments = read_arguments(options, console);
+    site.owner = policy::trusted_owner(slurm_conf_of(options.places));
     auto places = options.places;
     if (places.policy.empty()) {
         places.policy = site.arguments.policy;

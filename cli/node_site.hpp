@@ -2,8 +2,11 @@
 // plugstack.conf.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -13,6 +16,10 @@
 #include "rails/plugin_arguments.hpp"
 
 namespace railhead::cli {
+
+/// What this machine is called: by slurmd for the job that we are in, if we are in one, and by
+/// itself.
+[[nodiscard]] std::vector<std::string> own_names();
 
 struct NodeSiteOptions {
     std::string node_name;  ///< NodeName; empty: this machine's
@@ -29,6 +36,7 @@ struct NodeSite {
         type;  ///< unset: the policy has none for it, or there is no policy
     rails::PluginArguments arguments;
     rails::Declared declared;
+    uid_t owner = 0;  ///< whose files the plugin goes by, besides root's
 
     [[nodiscard]] const rails::NodeType* find_type() const { return type ? &*type : nullptr; }
 };

@@ -42,12 +42,25 @@ std::array<CLI::Option*, 4> add_node_source(CLI::App& command, NodeSource& sourc
     auto* hwloc = command.add_option("--hwloc-xml", source.hwloc_xml, "XML of lstopo");
     auto* nccl = command.add_option("--nccl-xml", source.nccl_xml, "NCCL's topology XML");
     const std::array options{any, topo_m, hwloc, nccl};
+    for (auto* const option : options) {
+        // An unset variable of a script, which shall not mean this machine.
+        option->check([](const std::string& file) {
+            return file.empty() ? std::string{"the name of the file is empty"} : std::string{};
+        });
+    }
     for (std::size_t i = 0; i < options.size(); ++i) {
         for (std::size_t j = i + 1; j < options.size(); ++j) {
             options[i]->excludes(options[j]);
         }
     }
     return options;
+}
+
+Result<node::Node> read_own_node(const NodeSource& source, const NodeSite& site) {
+    return node::probe({.file = site.arguments.topology,
+                        .root = source.root,
+                        .limit = source.limit,
+                        .owner = site.owner});
 }
 
 Result<node::Node> read_node(const NodeSource& source) {

@@ -9,6 +9,7 @@
 
 #include "node/node.hpp"
 #include "node/read_node.hpp"
+#include "node_site.hpp"
 
 namespace railhead::cli {
 
@@ -25,6 +26,10 @@ struct NodeSource {
 /// other, and gives them.
 std::array<CLI::Option*, 4> add_node_source(CLI::App& command, NodeSource& source,
                                             const std::string& name);
+
+/// This machine as the plugin sees it: by the file of `topology=` where there is one.  Fails as
+/// node::probe() does.
+[[nodiscard]] Result<node::Node> read_own_node(const NodeSource& source, const NodeSite& site);
 
 /// The node; fails as node::probe() does.
 [[nodiscard]] Result<node::Node> read_node(const NodeSource& source);

@@ -43,9 +43,8 @@ bool is_variable_name(std::string_view text) {
 }
 
 /// This machine as the plugin would see it, or the recorded node that was named.
-Result<node::Node> find_node(const NodeSource& source, const std::string& topology) {
-    return source.is_live() && !topology.empty() ? node::probe({.file = topology})
-                                                 : read_node(source);
+Result<node::Node> find_node(const NodeSource& source, const NodeSite& site) {
+    return source.is_live() ? read_own_node(source, site) : read_node(source);
 }
 
 void run(const Options& options, Console& console) {
@@ -55,7 +54,7 @@ void run(const Options& options, Console& console) {
     // A recorded node is another machine: neither its files nor its user are here.
     const bool here = options.source.is_live();
     const auto site = read_node_site(options.site, here, console);
-    const auto node = find_node(options.source, site.arguments.topology);
+    const auto node = find_node(options.source, site);
     if (!node) {
         return console.fail(node.error());
     }

@@ -16,6 +16,7 @@
 #include "node/probe.hpp"
 #include "node_name.hpp"
 #include "node_policy.hpp"
+#include "policy/load_policy.hpp"
 #include "rails/nccl_conf.hpp"
 #include "step.hpp"
 
@@ -107,8 +108,11 @@ node::CacheOptions cache_options(const rails::PluginArguments& arguments) {
 /// Looks at the node; the text says what is in the way.  The plan is made in any case: the site's
 /// own list holds on a node that cannot be read, too.
 std::string look(Step& step) {
-    auto node = found ? *std::exchange(found, std::nullopt)
-                      : node::probe({.file = step.arguments.topology, .root = step.arguments.root});
+    auto node =
+        found ? *std::exchange(found, std::nullopt)
+              : node::probe({.file = step.arguments.topology,
+                             .root = step.arguments.root,
+                             .owner = policy::trusted_owner(policy::default_places().slurm_conf)});
     if (node) {
         step.node = std::move(*node);
     }

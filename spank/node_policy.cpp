@@ -1,7 +1,5 @@
 #include "node_policy.hpp"
 
-#include <sys/stat.h>
-
 #include <fmt/format.h>
 
 #include "base/file.hpp"
@@ -11,14 +9,6 @@
 namespace railhead::spank {
 
 namespace {
-
-/// Who may write slurm.conf could do all that a policy can; on most sites that is root or
-/// SlurmUser.
-uid_t owner_of(const std::string& slurm_conf) {
-    struct stat about {};
-    constexpr uid_t root = 0;
-    return ::stat(slurm_conf.c_str(), &about) == 0 ? about.st_uid : root;
-}
 
 /// The errors of the policy in one line.
 std::string one_line(const std::vector<Error>& errors) {
@@ -36,7 +26,7 @@ NodePolicy read_node_policy(const rails::PluginArguments& arguments, const std::
     if (!arguments.policy.empty()) {
         places.policy = arguments.policy;
     }
-    const auto owner = owner_of(places.slurm_conf);
+    const auto owner = policy::trusted_owner(places.slurm_conf);
     const auto loaded = policy::load_policy(
         places, [owner](const std::string& path) { return read_trusted_file(path, owner); });
     NodePolicy result;

@@ -108,13 +108,15 @@ Result<CpuSet> parse_cpu_list(std::string_view text) {
     if (text.empty()) {
         return set;
     }
+    std::size_t named = 0;  // a list that names CPUs over and over only costs time
     for (const auto part : split(text, ',')) {
         const auto dash = part.find('-');
         const auto first = parse_number<unsigned>(trim(part.substr(0, dash)));
         const auto last = dash == std::string_view::npos
                               ? first
                               : parse_number<unsigned>(trim(part.substr(dash + 1)));
-        if (!first || !last || *last < *first || *last >= CpuSet::limit) {
+        if (!first || !last || *last < *first || *last >= CpuSet::limit ||
+            (named += *last - *first + 1) > CpuSet::limit) {
             return fail(Errc::bad_input, fmt::format("\"{}\" is not a CPU list like 0-15,64-79",
                                                      printable(text)));
         }

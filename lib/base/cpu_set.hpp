@@ -39,7 +39,7 @@ class CpuSet {
 };
 
 /// Reads the kernel's list form: "0-15,64-79", "" is the empty set.
-/// Fails with `bad_input` on anything else, and on numbers at or above CpuSet::limit.
+/// Fails with `bad_input` on anything else, and on more CPUs or higher ones than CpuSet::limit.
 [[nodiscard]] Result<CpuSet> parse_cpu_list(std::string_view text);
 
 /// The set of a mask as system calls hand it over, lowest numbers first.

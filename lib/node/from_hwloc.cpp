@@ -12,6 +12,7 @@
 #include <hwloc.h>
 
 #include "base/text.hpp"
+#include "node/limits.hpp"
 #include "node/sysfs.hpp"
 
 namespace railhead::node {
@@ -76,7 +77,10 @@ tl::unexpected<Error> refused(const std::string& xml, const std::string& source)
                                 "again with lstopo --export-xml-flags v2",
                                 source, HWLOC_VERSION));
     }
-    return fail(Errc::bad_input, fmt::format("\"{}\" is no topology in hwloc's XML", source));
+    const bool cut = xml.starts_with("<topology") && xml.find("</topology>") == std::string::npos;
+    return fail(Errc::bad_input,
+                fmt::format("\"{}\" is no topology in hwloc's XML{}", source,
+                            cut ? ": cut off or damaged, </topology> is missing" : ""));
 }
 
 // ---- CPUs and memory ----------------------------------------------------------------------
@@ -253,7 +257,7 @@ unsigned port_of(hwloc_obj_t verbs) {
 std::string slingshot_name(std::string_view interface) {
     const auto number =
         interface.starts_with("hsi") ? parse_number<unsigned>(interface.substr(3)) : std::nullopt;
-    return number ? fmt::format("cxi{}", *number) : printable(interface);
+    return number ? fmt::format("cxi{}", *number) : std::string{interface};
 }
 
 /// Port, state, rate and layer as the OpenFabrics device `verbs` says.
@@ -275,7 +279,7 @@ Nic to_nic(const Node& node, hwloc_obj_t pci, hwloc_obj_t device, hwloc_obj_t pl
     const std::string_view name{device->name == nullptr ? "" : device->name};
     Nic nic;
     nic.name = device->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK ? slingshot_name(name)
-                                                                   : printable(name);
+                                                                   : std::string{name};
     nic.pci = address_of(attributes);
     nic.kind = fmt::format("{:04x}:{:04x}", attributes.vendor_id, attributes.device_id);
     nic.link_layer = layer_of_class(attributes.class_id);
@@ -284,8 +288,9 @@ Nic to_nic(const Node& node, hwloc_obj_t pci, hwloc_obj_t device, hwloc_obj_t pl
         nic.pcie_gbyte_per_s = static_cast<double>(attributes.linkspeed);
     }
     for (auto* const other : os_devices(pci)) {
-        if (other->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK && other->name != nullptr) {
-            nic.netdevs.push_back(printable(other->name));
+        if (other->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK && other->name != nullptr &&
+            is_device_name(other->name) && nic.netdevs.size() < most_interfaces) {
+            nic.netdevs.emplace_back(other->name);
         }
     }
     add_port(nic, device);
@@ -347,8 +352,20 @@ bool speaks_rdma(hwloc_obj_t pci, hwloc_obj_t device) {
            (type == HWLOC_OBJ_OSDEV_NETWORK && pci->attr->pcidev.vendor_id == vendor_cray);
 }
 
-Devices find_devices(const Node& node, hwloc_topology* topology) {
+/// Devices whose name NCCL could not be told are left out with a warning.
+Devices find_devices(Node& node, hwloc_topology* topology) {
     Devices found;
+    const auto keep = [&](Nic nic, hwloc_obj_t pci) {
+        if (is_device_name(nic.name)) {
+            found.nics.push_back({std::move(nic), pci});
+        } else {
+            node.warnings.push_back({Errc::bad_input,
+                                     fmt::format("left out the NIC at {}: '{}' is no name of an "
+                                                 "RDMA device",
+                                                 to_string(nic.pci), printable(nic.name)),
+                                     {node.source, 0, 0}});
+        }
+    };
     for (hwloc_obj_t pci = nullptr; (pci = hwloc_get_next_pcidev(topology, pci)) != nullptr;) {
         auto* const place = hwloc_get_non_io_ancestor_obj(topology, pci);
         if (!gpu_vendor(pci->attr->pcidev).empty()) {
@@ -356,7 +373,7 @@ Devices find_devices(const Node& node, hwloc_topology* topology) {
         }
         for (auto* const device : os_devices(pci)) {
             if (speaks_rdma(pci, device)) {
-                found.nics.push_back({to_nic(node, pci, device, place), pci});
+                keep(to_nic(node, pci, device, place), pci);
             }
         }
     }

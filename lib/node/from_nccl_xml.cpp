@@ -12,16 +12,14 @@
 #include <pugixml.hpp>
 
 #include "base/text.hpp"
+#include "node/limits.hpp"
 #include "node/nccl_values.hpp"
 
 namespace railhead::node {
 
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{4} << 20U;
 constexpr std::size_t most_levels = 32;
-constexpr std::size_t most_gpus = 256;
-constexpr std::size_t most_nics = 1024;
 
 constexpr unsigned class_bridge = 0x0604;
 constexpr unsigned class_ethernet = 0x0200;
@@ -136,10 +134,13 @@ Result<void> Reader::read_cpu(pugi::xml_node cpu) {
     if (numa_ && node_.find_numa(*numa_) != nullptr) {
         return bad(cpu, fmt::format("numaid {} is listed twice", *numa_));
     }
+    node_.allowed |= *cpus;
+    if (node_.numa.size() == most_numa || node_.allowed.size() > most_cores) {
+        return bad(cpu, fmt::format("more than {} NUMA nodes or {} CPUs", most_numa, most_cores));
+    }
     if (numa_) {
         node_.numa.push_back({*numa_, std::nullopt, *cpus, 0});
     }
-    node_.allowed |= *cpus;
     return read_children(cpu, {cpu});
 }
 
@@ -245,9 +246,14 @@ Result<void> Reader::add_nets(pugi::xml_node parent, pugi::xml_node pci, const P
     }
     for (const auto net : nets) {
         auto nic = nic_on(pci);
-        nic.name = printable(attribute(net, "name"));
+        nic.name = attribute(net, "name");
         if (nic.name.empty()) {
             return bad(net, "a net without name");
+        }
+        if (!is_device_name(nic.name)) {
+            return bad(net, fmt::format("'{}' is no name of a NIC: up to 64 letters, digits, '_', "
+                                        "'.' and '-'",
+                                        printable(nic.name)));
         }
         if (pci) {
             auto address = address_of(pci);
@@ -345,7 +351,8 @@ Result<void> Reader::finish() {
     }
     for (auto& nic : nics_) {
         if (nic.device.name.empty()) {
-            nic.device.name = fmt::format("net{}", node_.nics.size());
+            nic.device.name = unnamed_nic(node_.nics.size());
+            node_.incomplete = nics_unnamed;
         }
         node_.nics.push_back(std::move(nic.device));
     }
@@ -354,11 +361,15 @@ Result<void> Reader::finish() {
 
 }  // namespace
 
+std::string unnamed_nic(std::size_t position) {
+    return fmt::format("net{}", position);
+}
+
 Result<Node> parse_nccl_xml(std::string_view xml, std::string source) {
     const TextPlaces places{xml, source};
-    if (xml.size() > most_bytes) {
+    if (xml.size() > most_text) {
         return fail(Errc::bad_input,
-                    fmt::format("\"{}\" is larger than {} MiB", source, most_bytes >> 20U));
+                    fmt::format("\"{}\" is larger than {} MiB", source, most_text >> 20U));
     }
     pugi::xml_document document;
     const auto parsed =

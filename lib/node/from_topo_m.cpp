@@ -15,6 +15,9 @@ namespace railhead::node {
 
 namespace {
 
+/// What Node::incomplete says of a matrix without the rows of its last GPUs.
+constexpr std::string_view cut_off_before = "the matrix is cut off before ";
+
 void warn(Node& node, unsigned line, std::string message) {
     node.warnings.push_back({Errc::bad_input, std::move(message), {node.source, line, 1}});
 }
@@ -221,7 +224,7 @@ void warn_of_cut(Node& node, const TopoTable& table, std::size_t count) {
         const std::vector<std::string> cut{
             table.devices.begin() + static_cast<std::ptrdiff_t>(count),
             table.devices.begin() + static_cast<std::ptrdiff_t>(table.gpus)};
-        add_reason(node, fmt::format("the matrix is cut off before {}", cut[0]));
+        add_reason(node, fmt::format("{}{}", cut_off_before, cut[0]));
         warn(node, table.line, fmt::format("no row for {}: paste the whole matrix", names_of(cut)));
     }
     if (table.second > 0) {
@@ -264,6 +267,10 @@ Result<Node> parse_topo_m(std::string_view text, std::string source) {
     std::ranges::stable_sort(node.warnings, {},
                              [](const Error& error) { return error.where.line; });
     return node;
+}
+
+bool lacks_gpus(const Node& node) {
+    return node.incomplete.find(cut_off_before) != std::string::npos;
 }
 
 std::optional<std::string_view> find_foreign_table(std::string_view text) {

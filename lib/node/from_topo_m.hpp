@@ -28,6 +28,10 @@ namespace railhead::node {
 /// parse_topo_table() does, and for a matrix without a GPU that can be read.
 [[nodiscard]] Result<Node> parse_topo_m(std::string_view text, std::string source);
 
+/// Whether the rows of the last GPUs are cut off from the matrix that the Node is from: then a NIC
+/// may be near one that is not in it.
+[[nodiscard]] bool lacks_gpus(const Node& node);
+
 /// Which tool, whose tables look alike but mean other things, wrote the text: "npu-smi (Ascend)",
 /// "rocm-smi"; nothing for any other text.
 [[nodiscard]] std::optional<std::string_view> find_foreign_table(std::string_view text);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -32,42 +34,77 @@ std::size_t replace_uuids(Node& node) {
     return count;
 }
 
-/// How many characters at the end of a name are the digits of a MAC address (12) or GUID (16), as
-/// systemd and rdma_rename write them behind "x" ("enx0123456789ab"); 0 for any other name.
-std::size_t address_length(std::string_view name) {
-    const auto x = name.rfind('x');
-    if (x == std::string_view::npos) {
-        return 0;
-    }
-    const auto digits = name.substr(x + 1);
-    const bool hexadecimal = std::ranges::all_of(
-        digits, [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; });
-    return hexadecimal && (digits.size() == 12 || digits.size() == 16) ? digits.size() : 0;
+bool is_hex(char c) {
+    return std::isxdigit(static_cast<unsigned char>(c)) != 0;
 }
 
-/// Gives each name that holds an address a number instead, the same for the same name.
+/// Where `word` stands in `text` from `from` on, whatever the case.
+std::size_t find_word(std::string_view text, std::string_view word, std::size_t from) {
+    for (auto at = from; at + word.size() <= text.size(); ++at) {
+        if (equals_ignoring_case(text.substr(at, word.size()), word)) {
+            return at;
+        }
+    }
+    return std::string_view::npos;
+}
+
+/// Replaces what tells a machine from others in names and in texts that quote them.
 class Names {
  public:
-    void replace(std::string& name) {
-        const auto length = address_length(name);
-        if (length == 0) {
-            return;
+    explicit Names(const std::vector<std::string>& hosts) {
+        constexpr std::size_t shortest = 3;  // "ib" is in many names
+        for (const auto& host : hosts) {
+            if (host.size() >= shortest && host != placeholder_host) {
+                hosts_.push_back(host);
+            }
         }
-        auto found = std::ranges::find(seen_, name);
-        if (found == seen_.end()) {
-            found = seen_.insert(seen_.end(), name);
-        }
-        name.resize(name.size() - length);
-        name += fmt::format("{:0{}}", found - seen_.begin(), length);
+        std::ranges::sort(hosts_, std::greater{}, &std::string::size);
     }
-    [[nodiscard]] std::size_t count() const { return seen_.size(); }
+
+    void replace(std::string& text) {
+        replace_addresses(text);
+        replace_hosts(text);
+    }
+    [[nodiscard]] std::size_t addresses() const { return seen_.size(); }
+    [[nodiscard]] bool had_host() const { return had_host_; }
 
  private:
+    static constexpr std::string_view placeholder_host = "host";
+
+    /// MAC addresses (12 digits), GUIDs (16) and what is left of them where a name is too short for
+    /// all: a number of the same length, the same one for the same digits.
+    void replace_addresses(std::string& text) {
+        constexpr std::ptrdiff_t shortest = 10;
+        for (auto at = text.begin(); at != text.end();) {
+            const auto end = std::find_if_not(at, text.end(), is_hex);
+            if (end - at >= shortest) {
+                const std::string digits{at, end};
+                auto found = std::ranges::find(seen_, digits);
+                if (found == seen_.end()) {
+                    found = seen_.insert(seen_.end(), digits);
+                }
+                std::ranges::copy(fmt::format("{:0{}}", found - seen_.begin(), digits.size()), at);
+            }
+            at = end == text.end() ? end : end + 1;
+        }
+    }
+
+    void replace_hosts(std::string& text) {
+        for (const auto& host : hosts_) {
+            for (auto at = find_word(text, host, 0); at != std::string::npos;
+                 at = find_word(text, host, at + placeholder_host.size())) {
+                text.replace(at, host.size(), placeholder_host);
+                had_host_ = true;
+            }
+        }
+    }
+
+    std::vector<std::string> hosts_;
     std::vector<std::string> seen_;
+    bool had_host_ = false;
 };
 
-std::size_t replace_names(Node& node) {
-    Names names;
+void replace_names(Node& node, Names& names) {
     for (auto& nic : node.nics) {
         names.replace(nic.name);
         names.replace(nic.bond);
@@ -75,14 +112,19 @@ std::size_t replace_names(Node& node) {
             names.replace(netdev);
         }
     }
-    return names.count();
+    for (auto& warning : node.warnings) {
+        names.replace(warning.message);
+    }
+    names.replace(node.incomplete);
 }
 
 }  // namespace
 
-NeutralNode make_neutral(Node node) {
+NeutralNode make_neutral(Node node, const std::vector<std::string>& hosts) {
+    constexpr std::string_view neutral_source = "recorded";
     NeutralNode neutral;
-    node.source = "recorded";
+    const bool had_file = node.source != "live" && node.source != neutral_source;
+    node.source = neutral_source;
     for (auto& warning : node.warnings) {
         warning.where = {};
     }
@@ -90,11 +132,18 @@ NeutralNode make_neutral(Node node) {
         neutral.left_out.push_back(
             fmt::format("UUIDs of {} (placeholders)", count_of(count, "GPU")));
     }
-    if (const auto count = replace_names(node); count > 0) {
+    Names names{hosts};
+    replace_names(node, names);
+    if (const auto count = names.addresses(); count > 0) {
         neutral.left_out.push_back(
-            fmt::format("addresses in {} (placeholders)", count_of(count, "name")));
+            fmt::format("{} in names (placeholders)", count_of(count, "address")));
     }
-    neutral.left_out.emplace_back("serial numbers, MAC and IP addresses, GUIDs, the host's name");
+    if (names.had_host()) {
+        neutral.left_out.emplace_back("the host's name in names (placeholder)");
+    }
+    if (had_file) {
+        neutral.left_out.emplace_back("the name of the file that it was read from");
+    }
     neutral.node = std::move(node);
     return neutral;
 }

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -46,7 +48,8 @@ Result<Node> look_at_file(const ProbeOptions& options) {
     if (options.text) {
         return parse_node(*options.text, options.file, options.kind);
     }
-    auto text = read_file(options.file);
+    auto text =
+        options.owner ? read_trusted_file(options.file, *options.owner) : read_file(options.file);
     return text ? parse_node(*text, options.file, options.kind) : Result<Node>{propagate(text)};
 }
 
@@ -107,11 +110,27 @@ Result<Node> parse_answer(std::string_view text) {
     return from_wire(text);
 }
 
+/// hwloc takes its own machine's CPUs where there are none below the root.
+Result<void> check_root(const std::string& root) {
+    std::error_code error;
+    return std::filesystem::is_directory(root + "/sys", error)
+               ? Result<void>{}
+               : fail(Errc::not_found,
+                      fmt::format("there is no \"{}/sys\": the root of a machine has its sys and "
+                                  "proc",
+                                  root == "/" ? "" : root));
+}
+
 }  // namespace
 
 Result<Node> probe(const ProbeOptions& options) {
-    auto text =
-        run_in_child([&] { return answer(options); }, "this node's hardware", options.limit);
+    const bool is_live = options.file.empty();
+    if (const auto root = is_live ? check_root(options.root) : Result<void>{}; !root) {
+        return tl::unexpected{root.error()};
+    }
+    const auto whose = is_live ? std::string{"this node's hardware"}
+                               : fmt::format("the process that reads \"{}\"", options.file);
+    auto text = run_in_child([&] { return answer(options); }, whose, options.limit);
     return text ? parse_answer(*text) : Result<Node>{propagate(text)};
 }
 

@@ -7,6 +7,8 @@
 // that crashes is an error like any other.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <optional>
 #include <string>
@@ -23,13 +25,17 @@ struct ProbeOptions {
     std::string root = "/";  ///< below it lie the machine's sys and proc, which fill in the rest
     bool as_nobody = false;  ///< where we are root, the child is not: it looks as uid 65534
     std::chrono::milliseconds limit{5000};
+    /// Where root acts on what the file says: it must pass read_trusted_file() with this owner.
+    std::optional<uid_t> owner{};
 };
 
 /// The Node, with `source` "live" or the file's name.
 ///
-/// Fails as read_hwloc(), read_file() and parse_node() do, and with `unavailable` when the
-/// limit passes or the child ends without an answer, `unsupported` when it cannot be nobody.  Safe to call in a process with several
-/// threads; no other thread may wait for any child (waitpid(-1)) meanwhile.
+/// Fails as read_hwloc(), read_file() and parse_node() do, with `not_found` for this machine where
+/// no sys lies below the root (hwloc would take its own CPUs for those of another), and with
+/// `unavailable` when the limit passes or the child ends without an answer;
+/// `unsupported` when it cannot be nobody.  Safe to call in a
+/// process with several threads; no other thread may wait for any child (waitpid(-1)) meanwhile.
 [[nodiscard]] Result<Node> probe(const ProbeOptions& options);
 
 }  // namespace railhead::node

@@ -9,6 +9,7 @@
 #include "node/from_hwloc.hpp"
 #include "node/from_nccl_xml.hpp"
 #include "node/from_topo_m.hpp"
+#include "node/limits.hpp"
 #include "node/wire.hpp"
 
 namespace railhead::node {
@@ -25,12 +26,23 @@ std::string_view behind(std::string_view text, std::string_view end) {
     return at == std::string_view::npos ? std::string_view{} : text.substr(at + end.size());
 }
 
+/// The text behind the mark that some editors put before UTF-8.
+std::string_view without_mark(std::string_view text) {
+    constexpr std::string_view mark = "\xef\xbb\xbf";
+    return text.starts_with(mark) ? text.substr(mark.size()) : text;
+}
+
+/// Whether it begins with the mark of UTF-16, or every other byte at its begin is zero.
+bool is_utf16(std::string_view text) {
+    if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
+        return true;
+    }
+    return text.size() >= 4 && (text[0] == '\0') != (text[1] == '\0') &&
+           (text[0] == '\0') == (text[2] == '\0') && (text[1] == '\0') == (text[3] == '\0');
+}
+
 /// The name of the first element of XML, behind comments and declarations; "" for other text.
 std::string_view first_element(std::string_view text) {
-    constexpr std::string_view mark = "\xef\xbb\xbf";  // of UTF-8
-    if (text.starts_with(mark)) {
-        text.remove_prefix(mark.size());
-    }
     for (text = trim(text); text.starts_with('<'); text = trim(text)) {
         if (text.starts_with("<!--")) {
             text = behind(text, "-->");
@@ -76,6 +88,7 @@ tl::unexpected<Error> refuse(Errc code, const std::string& source, std::string_v
 }  // namespace
 
 SourceKind find_source_kind(std::string_view text) {
+    text = without_mark(text);
     const auto element = first_element(text);
     if (element == "topology") {
         return SourceKind::hwloc_xml;
@@ -96,7 +109,16 @@ SourceKind find_source_kind(std::string_view text) {
 }
 
 Result<Node> parse_node(std::string_view text, std::string source, SourceKind kind) {
-    switch (kind == SourceKind::unknown ? find_source_kind(text) : kind) {
+    text = without_mark(text);
+    if (is_utf16(text)) {
+        return fail(Errc::bad_input, fmt::format("\"{}\" is UTF-16: save it as UTF-8", source));
+    }
+    kind = kind == SourceKind::unknown ? find_source_kind(text) : kind;
+    if (kind != SourceKind::hwloc_xml && text.size() > most_text) {
+        return fail(Errc::bad_input,
+                    fmt::format("\"{}\" is larger than {} MiB", source, most_text >> 20U));
+    }
+    switch (kind) {
         case SourceKind::hwloc_xml:
             return parse_hwloc_xml(text, std::move(source));
         case SourceKind::nccl_xml:

@@ -26,11 +26,11 @@ enum class SourceKind : std::uint8_t {
 [[nodiscard]] SourceKind find_source_kind(std::string_view text);
 
 /// The Node that `text` tells of; `source` names it in the Node and in errors.  `kind` says what it
-/// is meant to be; `unknown`: whatever find_source_kind() says.
+/// is meant to be; `unknown`: whatever find_source_kind() says.  UTF-8, with or without a mark.
 ///
 /// Fails as parse_hwloc_xml(), parse_topo_m() and from_wire() do, with `unsupported` for a kind
 /// that tells of no node, with `bad_input` for one that is not known; the message says which kinds
-/// are.
+/// are.  UTF-16, and more than 4 MiB that are no XML of hwloc, are `bad_input` too.
 [[nodiscard]] Result<Node> parse_node(std::string_view text, std::string source,
                                       SourceKind kind = SourceKind::unknown);
 

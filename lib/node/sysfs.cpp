@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <map>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/file.hpp"
 #include "base/text.hpp"
+#include "node/from_nccl_xml.hpp"
+#include "node/limits.hpp"
 
 namespace railhead::node {
 
@@ -78,26 +82,59 @@ void add_bond(Nic& nic, const std::string& root) {
     for (const auto& netdev : nic.netdevs) {
         const auto master = link_target(fmt::format("{}/sys/class/net/{}/master", root, netdev));
         std::error_code error;
-        if (nic.bond.empty() && !master.empty() &&  // a bridge is a master too
+        if (nic.bond.empty() && is_device_name(master) &&  // a bridge is a master too
             std::filesystem::exists(fmt::format("{}/sys/class/net/{}/bonding", root, master),
                                     error)) {
-            nic.bond = printable(master);
+            nic.bond = master;
         }
     }
 }
 
-/// hwloc knows a Slingshot NIC by its network interface only; its own name is that in class cxi.
-void add_cxi_names(Node& node, const std::string& root) {
+/// The devices of a class below /sys/class, by the PCI function that they are on.
+std::multimap<PciAddress, std::string> devices_of(const std::string& folder) {
+    std::multimap<PciAddress, std::string> found;
     std::error_code error;
-    std::filesystem::directory_iterator devices{root + "/sys/class/cxi", error};
+    std::filesystem::directory_iterator devices{folder, error};
     for (; !error && devices != std::filesystem::directory_iterator{}; devices.increment(error)) {
         const auto address = parse_pci_address(link_target(devices->path().string() + "/device"));
-        const auto nic = std::ranges::find_if(
-            node.nics, [&](const Nic& own) { return address && own.pci == *address; });
-        if (nic != node.nics.end()) {
-            nic->name = printable(devices->path().filename().string());
+        const auto name = devices->path().filename().string();
+        if (address && is_device_name(name)) {
+            found.emplace(*address, name);
         }
     }
+    return found;
+}
+
+/// hwloc knows a Slingshot NIC by its network interface only; its own name is that in class cxi.
+void add_cxi_names(Node& node, const std::string& root) {
+    for (const auto& [address, name] : devices_of(root + "/sys/class/cxi")) {
+        const auto nic = std::ranges::find(node.nics, address, &Nic::pci);
+        if (nic != node.nics.end()) {
+            nic->name = name;
+        }
+    }
+}
+
+/// NICs that the source leaves without a name get that of the RDMA device on their PCI function.
+/// All of them or none: a list of some would leave rails out.
+void add_rdma_names(Node& node, const std::string& root) {
+    if (node.incomplete != nics_unnamed) {
+        return;
+    }
+    const auto devices = devices_of(root + "/sys/class/infiniband");
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < node.nics.size(); ++i) {
+        const auto& nic = node.nics[i];
+        const bool named = nic.name != unnamed_nic(i);
+        if (!named && (!nic.pci || devices.count(*nic.pci) != 1)) {
+            return;
+        }
+        names.push_back(named ? nic.name : devices.find(*nic.pci)->second);
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        node.nics[i].name = std::move(names[i]);
+    }
+    node.incomplete.clear();
 }
 
 /// Whether the driver has nothing to add.
@@ -160,6 +197,7 @@ LinkLayer parse_link_layer(std::string_view text) {
 
 void add_sysfs(Node& node, const std::string& root) {
     add_cxi_names(node, root);
+    add_rdma_names(node, root);
     for (auto& nic : node.nics) {
         add_port(nic, root);
         add_card(node, nic, root);

@@ -22,7 +22,8 @@ namespace railhead::node {
 [[nodiscard]] LinkLayer parse_link_layer(std::string_view text);
 
 /// From /sys/class/infiniband: rate, link layer and state of each NIC, and whether it is an SR-IOV
-/// function of another one; from /sys/class/net: the bond that its interface is a member of; from
+/// function of another one, and the names of NICs that the source left without (nics_unnamed);
+/// from /sys/class/net: the bond that its interface is a member of; from
 /// /sys/class/cxi: the name of a Slingshot NIC; from /proc/driver/nvidia/gpus: UUID, minor number
 /// and model of each NVIDIA GPU.  A file that is absent changes nothing.  Done again later, it brings
 /// up to date what can change without a device coming or going: a port's state, and the port itself

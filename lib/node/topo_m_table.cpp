@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "node/limits.hpp"
 #include "node/topo_m_tail.hpp"
 #include "node/topo_m_text.hpp"
 
@@ -23,11 +24,8 @@ bool is_digit(char c) {
 
 /// Whether a device may be called so: "GPU0", "mlx5_bond_0", "rocep59s0f1".
 bool is_device(std::string_view word) {
-    const auto is_part = [](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
-    };
-    return !word.empty() && std::isalpha(static_cast<unsigned char>(word[0])) != 0 &&
-           is_digit(word.back()) && std::ranges::all_of(word, is_part);
+    return is_device_name(word) && std::isalpha(static_cast<unsigned char>(word[0])) != 0 &&
+           is_digit(word.back());
 }
 
 // ---- cells --------------------------------------------------------------------------------

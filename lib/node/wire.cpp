@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
-#include <concepts>
+#include <cstdint>
 #include <iterator>
-#include <span>
+#include <limits>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/text.hpp"
+#include "node/limits.hpp"
+#include "node/wire_line.hpp"
 
 namespace railhead::node {
 
@@ -80,202 +82,235 @@ std::string warning_line(const Error& warning) {
 
 // ---- reading ------------------------------------------------------------------------------
 
-using Fields = std::span<const std::string_view>;
+/// A comma between names or numbers; an empty field has none.
+std::vector<std::string_view> listed(std::string_view text) {
+    return text.empty() ? std::vector<std::string_view>{} : split(text, ',');
+}
 
-/// Reads fields one after the other; the first bad one makes the whole line bad.
-class Reader {
- public:
-    explicit Reader(Fields fields) : fields_{fields} {}
-
-    std::string_view text() {
-        if (next_ >= fields_.size()) {
-            good_ = false;
-            return {};
-        }
-        return fields_[next_++];
-    }
-
-    template <std::integral T>
-    T number() {
-        return keep(parse_number<T>(text()));
-    }
-
-    template <class T>
-    std::optional<T> optional() {
-        const auto word = text();
-        if (word.empty()) {
-            return std::nullopt;
-        }
-        T value{};
-        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-        good_ = good_ && error == std::errc{} && end == word.data() + word.size();
-        if constexpr (std::floating_point<T>) {
-            good_ = good_ && std::isfinite(value);
-        }
-        return value;
-    }
-
-    CpuSet cpus() { return keep(parse_cpu_list(text())); }
-    std::optional<PciAddress> pci() {
-        const auto word = text();
-        return word.empty() ? std::nullopt : std::optional{keep(parse_pci_address(word))};
-    }
-    void fail() { good_ = false; }
-    [[nodiscard]] bool good() const { return good_; }
-
-    /// Whether every field was there and good, and none is left.
-    [[nodiscard]] bool complete() const { return good_ && next_ == fields_.size(); }
-
- private:
-    template <class Maybe>
-    auto keep(Maybe value) -> typename Maybe::value_type {
-        good_ = good_ && value.has_value();
-        return value ? *value : typename Maybe::value_type{};
-    }
-
-    Fields fields_;
-    std::size_t next_ = 0;
-    bool good_ = true;
-};
-
-Gpu read_gpu(Reader& line) {
+Gpu read_gpu(WireLine& line) {
     Gpu gpu;
-    gpu.pci = line.pci();
-    gpu.vendor = line.text();
-    gpu.model = line.text();
-    gpu.uuid = line.text();
-    gpu.minor = line.optional<unsigned>();
-    for (const auto word : split(line.text(), ',')) {
-        if (const auto number = parse_number<unsigned>(word)) {
-            gpu.rocm_indices.push_back(*number);
+    gpu.pci = line.pci("address");
+    gpu.vendor = line.text("vendor");
+    gpu.model = line.text("model");
+    gpu.uuid = line.text("UUID");
+    gpu.minor = line.optional<unsigned>("minor number");
+    for (const auto word : listed(line.text("ROCm's numbers"))) {
+        const auto number = parse_number<unsigned>(word);
+        if (!number || gpu.rocm_indices.size() == most_interfaces) {
+            line.fail("a list of numbers");
+            break;
         }
+        gpu.rocm_indices.push_back(*number);
     }
-    gpu.numa = line.optional<unsigned>();
-    gpu.cpus = line.cpus();
+    gpu.numa = line.optional<unsigned>("NUMA node");
+    gpu.cpus = line.cpus("CPUs");
     return gpu;
 }
 
-Nic read_nic(Reader& line) {
+void read_interfaces(Nic& nic, WireLine& line) {
+    for (const auto name : listed(line.text("interfaces"))) {
+        if (!is_device_name(name) || nic.netdevs.size() == most_interfaces) {
+            return line.fail("a list of interfaces like ib0,ib1");
+        }
+        nic.netdevs.emplace_back(name);
+    }
+}
+
+Nic read_nic(WireLine& line) {
     Nic nic;
-    nic.name = line.text();
-    nic.pci = line.pci();
-    nic.kind = line.text();
-    nic.port = line.number<unsigned>();
-    nic.gbit_per_s = line.optional<double>();
-    nic.pcie_gbyte_per_s = line.optional<double>();
-    const auto layer = line.number<unsigned>();
+    nic.name = line.device("name");
+    nic.pci = line.pci("address");
+    nic.kind = line.text("PCI id");
+    nic.port = line.number<unsigned>("port");
+    nic.gbit_per_s = line.optional_rate("rate");
+    nic.pcie_gbyte_per_s = line.optional_rate("PCIe rate");
+    const auto layer = line.number<unsigned>("link layer");
     if (layer > static_cast<unsigned>(LinkLayer::other)) {
-        line.fail();
+        line.fail("a number from 0 to 3");
     } else {
         nic.link_layer = static_cast<LinkLayer>(layer);
     }
-    nic.numa = line.optional<unsigned>();
-    nic.active = line.number<unsigned>() != 0;
-    for (const auto name : split(line.text(), ',')) {
-        if (!name.empty()) {
-            nic.netdevs.emplace_back(name);
-        }
+    nic.numa = line.optional<unsigned>("NUMA node");
+    nic.active = line.flag("state");
+    read_interfaces(nic, line);
+    nic.virtual_function = line.flag("virtual function");
+    nic.bond = line.text("bond");
+    if (!nic.bond.empty() && !is_device_name(nic.bond)) {
+        line.fail("the name of an interface");
     }
-    nic.virtual_function = line.number<unsigned>() != 0;
-    nic.bond = line.text();
-    nic.rdma = line.number<unsigned>() != 0;
+    nic.rdma = line.flag("RDMA");
     return nic;
 }
 
-Path read_path(Reader& line, std::string_view word) {
+Path read_path(WireLine& line, std::string_view word) {
     constexpr std::array paths{Path::pix, Path::pxb, Path::phb, Path::node, Path::sys};
     const auto* const found =
         std::ranges::find(paths, word, [](Path path) { return to_string(path); });
     if (found == paths.end()) {
-        line.fail();
+        line.fail("PIX, PXB, PHB, NODE or SYS");
         return Path::sys;
     }
     return *found;
 }
 
-std::vector<Path> read_paths(Reader& line, std::size_t count) {
+std::vector<Path> read_paths(WireLine& line, std::size_t count) {
     std::vector<Path> row;
     while (row.size() < count && line.good()) {
-        row.push_back(read_path(line, line.text()));
+        row.push_back(read_path(line, line.text("distance")));
     }
     return row;
 }
 
 /// "SYS", or "SYS,18" where there are direct links too.
-std::vector<GpuLink> read_links(Reader& line, std::size_t count) {
+std::vector<GpuLink> read_links(WireLine& line, std::size_t count) {
     std::vector<GpuLink> row;
     while (row.size() < count && line.good()) {
-        const auto word = line.text();
+        const auto word = line.text("distance");
         const auto comma = word.find(',');
         auto& link = row.emplace_back(GpuLink{read_path(line, word.substr(0, comma)), 0});
         if (comma != std::string_view::npos) {
             const auto direct = parse_number<unsigned>(word.substr(comma + 1));
             link.direct = direct.value_or(0);
             if (!direct) {
-                line.fail();
+                line.fail("a distance and a number of links like SYS,18");
             }
         }
     }
     return row;
 }
 
-Error read_warning(Reader& line) {
+Error read_warning(WireLine& line) {
     Error warning;
-    const auto code = line.number<unsigned>();
+    const auto code = line.number<unsigned>("code");
     if (code > static_cast<unsigned>(Errc::internal)) {
-        line.fail();
+        line.fail("a number from 0 to 4");
     } else {
         warning.code = static_cast<Errc>(code);
     }
-    warning.where.line = line.number<unsigned>();
-    warning.where.column = line.number<unsigned>();
-    warning.message = line.text();
+    warning.where.line = line.number<unsigned>("line");
+    warning.where.column = line.number<unsigned>("column");
+    warning.message = line.text("text");
     return warning;
 }
 
-/// Adds what one line says; false when it is not one of ours.
-bool read_line(Node& node, const std::vector<std::string_view>& fields) {
-    Reader line{Fields{fields}.subspan(1)};
-    if (fields[0] == "source") {
-        node.source = line.text();
-    } else if (fields[0] == "allowed") {
-        node.allowed = line.cpus();
-    } else if (fields[0] == "numa") {
-        auto& numa = node.numa.emplace_back();
-        numa.index = line.number<unsigned>();
-        numa.socket = line.optional<unsigned>();
-        numa.cpus = line.cpus();
-        numa.memory_bytes = line.number<std::uint64_t>();
-    } else if (fields[0] == "core") {
-        node.cores.push_back(line.cpus());
-    } else if (fields[0] == "gpu") {
-        node.gpus.push_back(read_gpu(line));
-        node.gpus.back().index = static_cast<unsigned>(node.gpus.size() - 1);
-    } else if (fields[0] == "nic") {
-        node.nics.push_back(read_nic(line));
-    } else if (fields[0] == "path") {
-        node.paths.push_back(read_paths(line, node.nics.size()));
-    } else if (fields[0] == "link") {
-        node.links.push_back(read_links(line, node.gpus.size()));
-    } else if (fields[0] == "warning") {
-        node.warnings.push_back(read_warning(line));
-        node.warnings.back().where.file = node.source;
-    } else if (fields[0] == "incomplete") {
-        node.incomplete = line.text();
-    } else {
-        return false;
-    }
-    return line.complete();
+NumaNode read_numa(WireLine& line) {
+    NumaNode numa;
+    numa.index = line.number<unsigned>("index");
+    numa.socket = line.optional<unsigned>("socket");
+    numa.cpus = line.cpus("CPUs");
+    numa.memory_bytes = line.number<std::uint64_t>("memory");
+    return numa;
 }
 
-/// Whether every GPU has a path to every NIC, and a link to every GPU where links are known.
-bool is_whole(const Node& node) {
-    const auto all = [&](const auto& rows, std::size_t columns) {
-        return rows.size() == node.gpus.size() &&
-               std::ranges::all_of(rows, [&](const auto& row) { return row.size() == columns; });
+/// A kind of line: how many fields it has behind its first word, how many such lines there may be,
+/// and what takes it in.
+struct Kind {
+    std::string_view name;
+    std::size_t fields;
+    std::size_t lines;
+    void (*read)(Node& node, WireLine& line);
+};
+
+constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
+
+constexpr std::array kinds{
+    Kind{"source", 1, 1, [](Node& node, WireLine& line) { node.source = line.text("name"); }},
+    Kind{"allowed", 1, 1, [](Node& node, WireLine& line) { node.allowed = line.cpus("CPUs"); }},
+    Kind{"numa", 4, most_numa,
+         [](Node& node, WireLine& line) { node.numa.push_back(read_numa(line)); }},
+    Kind{"core", 1, most_cores,
+         [](Node& node, WireLine& line) { node.cores.push_back(line.cpus("CPUs")); }},
+    Kind{"gpu", 8, most_gpus,
+         [](Node& node, WireLine& line) {
+             node.gpus.push_back(read_gpu(line));
+             node.gpus.back().index = static_cast<unsigned>(node.gpus.size() - 1);
+         }},
+    Kind{"nic", 13, most_nics,
+         [](Node& node, WireLine& line) { node.nics.push_back(read_nic(line)); }},
+    Kind{"path", any_number, most_gpus,
+         [](Node& node, WireLine& line) {
+             line.expect(node.nics.size());
+             node.paths.push_back(read_paths(line, node.nics.size()));
+         }},
+    Kind{"link", any_number, most_gpus,
+         [](Node& node, WireLine& line) {
+             line.expect(node.gpus.size());
+             node.links.push_back(read_links(line, node.gpus.size()));
+         }},
+    Kind{"warning", 4, any_number,
+         [](Node& node, WireLine& line) {
+             node.warnings.push_back(read_warning(line));
+             node.warnings.back().where.file = node.source;
+         }},
+    Kind{"incomplete", 1, 1,
+         [](Node& node, WireLine& line) { node.incomplete = line.text("text"); }}};
+
+/// Takes in lines until one is bad.
+class NodeReader {
+ public:
+    /// Fails as from_wire() does; `number` is the line's.
+    Result<void> read(std::string_view text, unsigned number) {
+        WireLine line{text};
+        const auto* const kind = std::ranges::find(kinds, line.kind(), &Kind::name);
+        if (kind == kinds.end()) {
+            line.fail_line(
+                fmt::format("'{}' is no line of a recorded node", printable(line.kind())));
+        } else {
+            read(*kind, line);
+        }
+        return line.good() ? Result<void>{}
+                           : fail(Errc::bad_input, line.trouble(), {"", number, line.column()});
+    }
+
+    [[nodiscard]] Node& node() { return node_; }
+
+ private:
+    void read(const Kind& kind, WireLine& line) {
+        auto& lines = lines_[static_cast<std::size_t>(&kind - kinds.data())];
+        if (lines == kind.lines) {
+            return line.fail_line(kind.lines == 1
+                                      ? fmt::format("a second {}", kind.name)
+                                      : fmt::format("more than {} {}s", kind.lines, kind.name));
+        }
+        ++lines;
+        if (kind.fields != any_number) {
+            line.expect(kind.fields);
+        }
+        if (line.good()) {
+            kind.read(node_, line);
+        }
+        if (line.cpus_listed() > most_cpus_listed - cpus_listed_) {
+            return line.fail_line(fmt::format("more than {} CPUs in all lists", most_cpus_listed));
+        }
+        cpus_listed_ += line.cpus_listed();
+    }
+
+    Node node_;
+    std::array<std::size_t, kinds.size()> lines_{};
+    std::size_t cpus_listed_ = 0;
+};
+
+/// Fails unless every GPU has its row of distances; each row has its length already.
+Result<void> check_whole(const Node& node, unsigned end) {
+    const auto check = [&](const char* kind, std::size_t lines) {
+        return lines == node.gpus.size()
+                   ? Result<void>{}
+                   : fail(Errc::bad_input,
+                          fmt::format("{} of kind {} for {}", count_of(lines, "line"), kind,
+                                      count_of(node.gpus.size(), "GPU")),
+                          {"", end, 1});
     };
-    return all(node.paths, node.nics.size()) &&
-           (node.links.empty() || all(node.links, node.gpus.size()));
+    auto paths = check("path", node.paths.size());
+    return paths && !node.links.empty() ? check("link", node.links.size()) : paths;
+}
+
+/// Lines without what an editor of another system may have put at their ends.
+std::vector<std::string_view> lines_of(std::string_view text) {
+    auto lines = split(text, '\n');
+    for (auto& line : lines) {
+        line.remove_suffix(line.ends_with('\r') ? 1 : 0);
+    }
+    return lines;
 }
 
 }  // namespace
@@ -308,15 +343,12 @@ std::string to_wire(const Node& node) {
 }
 
 Result<Node> from_wire(std::string_view text) {
-    const auto lines = split(text, '\n');
-    const auto bad = [](std::size_t line) {
-        return fail(Errc::bad_input, "not a node that Railhead wrote",
-                    {"", static_cast<unsigned>(line + 1), 1});
-    };
-    if (!text.starts_with(wire_mark)) {
-        return bad(0);
+    const auto lines = lines_of(text);
+    if (!lines[0].starts_with(wire_mark)) {
+        return fail(Errc::bad_input, "not a node that Railhead wrote", {"", 1, 1});
     }
-    if (const auto found = lines[0].substr(wire_mark.size()); found != version) {
+    if (const auto found = lines[0].substr(wire_mark.size());
+        found != version && lines.size() > 1) {
         return fail(Errc::unsupported,
                     fmt::format("a node recorded in version \"{}\", where this railhead reads "
                                 "version {}: record it again",
@@ -325,18 +357,23 @@ Result<Node> from_wire(std::string_view text) {
     }
     const auto count = lines.size();
     if (count < 3 || lines[count - 2] != trailer || !lines.back().empty()) {
-        return bad(count - 1);  // cut short
+        return fail(Errc::bad_input,
+                    fmt::format("cut off here: the last line of a recorded node is '{}'", trailer),
+                    {"", static_cast<unsigned>(count), 1});
     }
-    Node node;
+    NodeReader reader;
     for (std::size_t i = 1; i + 2 < count; ++i) {
-        if (!lines[i].starts_with('#') && !read_line(node, split(lines[i], '\t'))) {
-            return bad(i);
+        if (lines[i].starts_with('#')) {
+            continue;
+        }
+        if (auto read = reader.read(lines[i], static_cast<unsigned>(i + 1)); !read) {
+            return propagate(read);
         }
     }
-    if (!is_whole(node)) {
-        return bad(count - 2);
+    if (auto whole = check_whole(reader.node(), static_cast<unsigned>(count - 1)); !whole) {
+        return propagate(whole);
     }
-    return node;
+    return std::move(reader.node());
 }
 
 }  // namespace railhead::node

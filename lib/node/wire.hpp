@@ -17,8 +17,9 @@ constexpr std::string_view wire_mark = "railhead-node\t";
 
 [[nodiscard]] std::string to_wire(const Node& node);
 
-/// Lines that begin with "#" are comments.  Fails with `bad_input` on anything else that to_wire()
-/// does not write, with the line, and with `unsupported` for another version.
+/// Lines that begin with "#" are comments, and lines may end as on Windows.  Fails with `bad_input`
+/// on anything else that to_wire() does not write and on more than limits.hpp allows, with line,
+/// column and reason, and with `unsupported` for another version.
 [[nodiscard]] Result<Node> from_wire(std::string_view text);
 
 }  // namespace railhead::node

@@ -1,5 +1,7 @@
 #include "policy/load_policy.hpp"
 
+#include <sys/stat.h>
+
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -81,6 +83,12 @@ LoadedPolicy load_policy(const Places& places,
             {Errc::not_found, fmt::format("there is no policy \"{}\"", places.policy), {}});
     }
     return loaded;
+}
+
+uid_t trusted_owner(const std::string& slurm_conf) {
+    struct stat about {};
+    constexpr uid_t root = 0;
+    return ::stat(slurm_conf.c_str(), &about) == 0 ? about.st_uid : root;
 }
 
 std::string beside(const std::string& path, std::string_view name) {

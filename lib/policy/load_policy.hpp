@@ -4,6 +4,8 @@
 // at.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <optional>
 #include <string>
@@ -38,6 +40,11 @@ struct LoadedPolicy {
 /// Reads the policy through `read`, which fails with `not_found` where there is no such file.
 [[nodiscard]] LoadedPolicy load_policy(
     const Places& places, const std::function<Result<std::string>(const std::string& path)>& read);
+
+/// Who besides root may own what the plugins act on: whose slurm.conf it is, and root where there
+/// is none.  Who may write slurm.conf could do all that a policy can; on most sites that is root or
+/// SlurmUser.
+[[nodiscard]] uid_t trusted_owner(const std::string& slurm_conf);
 
 /// The file `name` in the folder of the file `path`.
 [[nodiscard]] std::string beside(const std::string& path, std::string_view name);

@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "node/from_topo_m.hpp"
+
 namespace railhead::rails {
 
 namespace {
@@ -154,11 +156,14 @@ Path near_limit(const Node& node, const Positions& candidates) {
 
 void keep_near(const Node& node, Candidates& found) {
     const auto limit = near_limit(node, found.rails);
+    // The very GPU that a NIC is near may be cut off.
+    const std::string_view gpus =
+        node::lacks_gpus(node) ? "the GPUs shown (others are cut off)" : "the nearest GPU";
     leave_out(found, [&](std::size_t nic) {
         const auto path = nearest_path(node, nic);
         return path <= limit ? std::string{}
-                             : fmt::format("{} to the nearest GPU, rails have {} or better",
-                                           to_string(path), to_string(limit));
+                             : fmt::format("{} to {}, rails have {} or better", to_string(path),
+                                           gpus, to_string(limit));
     });
 }
 

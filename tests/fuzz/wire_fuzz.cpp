@@ -21,6 +21,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     static_cast<void>(
         railhead::rails::find_warnings(*node, railhead::rails::plan_rails(*node)));
-    static_cast<void>(railhead::node::capture_text(railhead::node::make_neutral(*node)));
+    static_cast<void>(railhead::node::capture_text(railhead::node::make_neutral(*node, {})));
     return 0;
 }

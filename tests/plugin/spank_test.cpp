@@ -207,7 +207,7 @@ TEST_CASE("a recording or a matrix stands for the machine as hwloc's XML does", 
     SECTION("what railhead node record writes") {
         const auto capture = folder.write(
             "node", railhead::node::capture_text(railhead::node::make_neutral(
-                        railhead::test::recorded_node("two-cpu-8gpu.xml"))));
+                        railhead::test::recorded_node("two-cpu-8gpu.xml"), {})));
         Plugin plugin{{"topology=" + capture}};
         REQUIRE(plugin.run_step() == 0);
         CHECK(variable("NCCL_IB_HCA") == "=" + eight_rails);

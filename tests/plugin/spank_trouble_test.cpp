@@ -6,6 +6,7 @@
 
 #include "fakes/failing_memory.hpp"
 #include "plugin/spank_host.hpp"
+#include "support/golden.hpp"
 
 using fake_spank::job;
 using namespace spank_host;
@@ -39,6 +40,27 @@ TEST_CASE("trouble is found in user_init, told once in task_init, and ends nothi
     CHECK(job.has_logged("info: railhead: cannot open \"/nonexistent/node.xml\""));
     REQUIRE(plugin.task_init() == 0);
     CHECK(job.has_logged("error: railhead: cannot open \"/nonexistent/node.xml\"") == c.told);
+    CHECK(traces().empty());
+}
+
+TEST_CASE("a recorded node that others could have written is logged, and not acted on",
+          "[plugin]") {
+    const OwnMask mask;
+    const railhead::test::TempDir folder;
+    const railhead::test::ScopedVariable slurm_conf{"SLURM_CONF", folder.write("slurm.conf", "")};
+    const auto file = folder.write("node.xml", railhead::test::read("nodes/two-cpu-8gpu.xml"));
+    const auto run = [&] {
+        auto& job = step("0", 1, 0);
+        Plugin plugin{{"topology=" + file, "nccl_conf=/nonexistent", "health=off"}};
+        REQUIRE(plugin.run_step() == 0);
+        return job.has_logged("can be written by others");
+    };
+    CHECK_FALSE(run());
+    CHECK_FALSE(traces().empty());
+
+    std::filesystem::permissions(file, std::filesystem::perms::others_write,
+                                 std::filesystem::perm_options::add);
+    CHECK(run());
     CHECK(traces().empty());
 }
 

@@ -59,6 +59,19 @@ def test_a_plugin_for_another_slurm_is_told(cluster, tmp_path):
     assert len(errors) == 1, errors
 
 
+def test_a_recorded_node_that_others_can_write_is_told(cluster, tmp_path):
+    node = tmp_path / "node.xml"
+    node.write_text("<topology/>")
+    plugstack = tmp_path / "plugstack.conf"
+    plugstack.write_text(f"optional {BUILD}/plugins/spank_railhead.so topology={node}\n")
+    node.chmod(0o644)
+    assert not texts(check(cluster, "--plugstack", plugstack)[1], "error")
+    node.chmod(0o646)
+    status, findings = check(cluster, "--plugstack", plugstack)
+    assert status == 1
+    assert any("node.xml" in text and "can be written by others" in text for text in texts(findings, "error")), findings
+
+
 def test_a_misspelt_plugstack_argument_is_told(cluster, tmp_path):
     plugstack = tmp_path / "plugstack.conf"
     plugstack.write_text(f"required {BUILD}/plugins/spank_railhead.so topolgy=/x\n")

@@ -96,6 +96,34 @@ TEST_CASE("a file called - is standard input", "[cli][rails]") {
     CHECK(ran.out.starts_with("Node   standard input\nGPUs   2 x nvidia GPU\n"));
 }
 
+TEST_CASE("a file without a name is not this machine", "[cli][rails][record][errors]") {
+    for (const auto& arguments :
+         std::vector<std::vector<std::string>>{{"rails", ""},
+                                               {"rails", "--topo-m", ""},
+                                               {"rails", "--hwloc-xml", ""},
+                                               {"node", "record", "--from", ""},
+                                               {"health", ""}}) {
+        CAPTURE(arguments);
+        const auto ran = run(arguments);
+        CHECK(ran.status == 2);
+        CHECK(ran.out.empty());
+        CHECK_THAT(ran.err, ContainsSubstring("is empty"));
+    }
+}
+
+TEST_CASE("a root without sys is exit status 2", "[cli][record][health][errors]") {
+    const railhead::test::TempDir folder;
+    const auto root = folder.path();
+    for (const auto& arguments : std::vector<std::vector<std::string>>{
+             {"node", "record", "--root", root}, {"health", "--root", root}}) {
+        CAPTURE(arguments);
+        const auto ran = run(arguments);
+        CHECK(ran.status == 2);
+        CHECK(ran.out.empty());
+        CHECK_THAT(ran.err, ContainsSubstring("there is no \"" + root + "/sys\""));
+    }
+}
+
 TEST_CASE("two recorded nodes at once are one too many", "[cli][rails][errors]") {
     const auto ran = run({"rails", "--topo-m", "a", "--hwloc-xml", "b"});
     CHECK(ran.status == 2);

@@ -1,13 +1,18 @@
 #include "node/from_nccl_xml.hpp"
 
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "node/nccl_values.hpp"
+#include "node/sysfs.hpp"
 #include "node/wire.hpp"
+#include "rails/rail_plan.hpp"
 #include "support/catch.hpp"
 #include "support/nodes.hpp"
+#include "support/sysfs_tree.hpp"
 
 namespace node = railhead::node;
 using node::Path;
@@ -150,6 +155,43 @@ TEST_CASE("PCI functions stand for GPUs and NICs that a file does not list", "[n
     CHECK(to_string(node.nics[0].pci) == "0101:00:00.0");
     CHECK(node.nics[0].link_layer == node::LinkLayer::ethernet);
     CHECK(node.nics[1].name == "net1");
+    CHECK(node.incomplete == node::nics_unnamed);
+    CHECK(railhead::rails::plan_rails(node).list.empty());  // NCCL is not told names of ours
+}
+
+TEST_CASE("the machine names the NICs that its XML leaves without a name", "[node][nccl][sysfs]") {
+    const std::string functions =
+        "<pci busid=\"0000:18:00.0\" class=\"0x020700\"/>"
+        "<pci busid=\"0000:29:00.0\" class=\"0x020000\"/>";
+    struct Case {
+        std::string why, first, second;  // PCI functions of two RDMA devices
+        std::vector<std::string> names;
+    };
+    const auto c = GENERATE(values<Case>({
+        {"in another order", "0000:29:00.0", "0000:18:00.0", {"mlx5_7", "mlx5_3"}},
+        {"one NIC has no RDMA device", "0000:18:00.0", "0000:30:00.0", {"net0", "net1"}},
+        {"two devices on one function", "0000:18:00.0", "0000:18:00.0", {"net0", "net1"}},
+    }));
+    CAPTURE(c.why);
+    const railhead::test::SysfsTree tree;
+    tree.link("sys/class/infiniband/mlx5_3/device", "../../../" + c.first);
+    tree.link("sys/class/infiniband/mlx5_7/device", "../../../" + c.second);
+    auto node = read(topology(gpu("0000:1b:00.0") + functions));
+
+    node::add_sysfs(node, tree.root());
+
+    CHECK(node.nics[0].name == c.names[0]);
+    CHECK(node.nics[1].name == c.names[1]);
+    CHECK(node.incomplete.empty() == (c.names[0] != "net0"));
+}
+
+TEST_CASE("a NIC that the XML names keeps its name", "[node][nccl][sysfs]") {
+    const railhead::test::SysfsTree tree;
+    tree.link("sys/class/infiniband/mlx5_3/device", "../../../0000:18:00.0");
+    auto node = read(topology(gpu("0000:1b:00.0") + nic("0000:18:00.0", net("mlx5_0"))));
+    node::add_sysfs(node, tree.root());
+    CHECK(node.nics[0].name == "mlx5_0");
+    CHECK(node.incomplete.empty());
 }
 
 TEST_CASE("NVLinks count where they lead to another GPU", "[node][nccl]") {
@@ -221,6 +263,12 @@ TEST_CASE("what is wrong in NCCL's XML is told with its place", "[node][nccl][er
          "NCCL_TOPO_DUMP_FILE",
          Errc::unsupported},
         {topology("<nic>\n<net dev=\"0\"/></nic>"), "topo.xml:4:2: a net without name"},
+        {topology("<nic>\n" + net("mlx5_0,mlx5_1") + "</nic>"),
+         "topo.xml:4:2: 'mlx5_0,mlx5_1' is no name of a NIC: up to 64 letters, digits, '_', '.' "
+         "and '-'"},
+        {topology("<nic>\n" + net("caf\xc3\xa9") + "</nic>"),
+         "topo.xml:4:2: 'caf\xc3\xa9' is no name of a NIC: up to 64 letters, digits, '_', '.' "
+         "and '-'"},
     }));
     CAPTURE(c.xml);
     const auto node = node::parse_nccl_xml(c.xml, "topo.xml");

@@ -138,7 +138,6 @@ TEST_CASE("what hwloc cannot read is an error that names the file", "[node][hwlo
         {"empty", ""},
         {"no XML", "GPU0 X PIX"},
         {"another XML", "<?xml version=\"1.0\"?>\n<html></html>\n"},
-        {"cut off", xml.substr(0, xml.size() / 2)},
         {"unfinished comment", "<!-- " + xml},
         {"binary", std::string("\x7f"
                                "ELF\0\1\2",
@@ -149,6 +148,37 @@ TEST_CASE("what hwloc cannot read is an error that names the file", "[node][hwlo
     REQUIRE_FALSE(node);
     CHECK(node.error().code == Errc::bad_input);
     CHECK(to_string(node.error()) == "\"bad.xml\" is no topology in hwloc's XML");
+}
+
+TEST_CASE("hwloc's XML that is cut off says so", "[node][hwloc][errors]") {
+    const auto xml = railhead::test::read("nodes/two-cpu-8gpu.xml");
+    for (const auto size :
+         {xml.size() / 2, xml.rfind("</topology>"), xml.rfind("</topology>") + 5}) {
+        CAPTURE(size);
+        const auto node = node::parse_hwloc_xml(xml.substr(0, size), "bad.xml");
+        REQUIRE_FALSE(node);
+        CHECK(to_string(node.error()) ==
+              "\"bad.xml\" is no topology in hwloc's XML: cut off or "
+              "damaged, </topology> is missing");
+    }
+}
+
+TEST_CASE("a NIC whose name NCCL could not be told is left out", "[node][hwloc][errors]") {
+    const auto name = GENERATE(std::string{"mlx5_0,mlx5_1"}, std::string{"mlx 5"},
+                               std::string{"mlx5_0:1"}, std::string(65, 'a'));
+    auto xml = railhead::test::read("nodes/two-cpu-8gpu.xml");
+    const std::string good = "name=\"mlx5_0\"";
+    xml.replace(xml.find(good), good.size(), "name=\"" + name + "\"");
+    const auto whole = recorded_node("two-cpu-8gpu.xml");
+
+    const auto node = node::parse_hwloc_xml(xml, "odd.xml");
+
+    REQUIRE(node);
+    CHECK(node->nics.size() == whole.nics.size() - 1);
+    CHECK(node->paths[0].size() == node->nics.size());
+    REQUIRE(node->warnings.size() == 1);
+    CHECK_THAT(to_string(node->warnings[0]), ContainsSubstring("left out the NIC at 0000:") &&
+                                                 ContainsSubstring("'" + name + "' is no name"));
 }
 
 TEST_CASE("XML of a later hwloc is refused with a way out", "[node][hwloc][errors]") {
@@ -254,6 +284,40 @@ TEST_CASE("the probe gives up when the limit passes", "[node][probe][errors]") {
     CHECK(node.error().code == Errc::unavailable);
     CHECK_THAT(node.error().message, ContainsSubstring("no answer from this node's hardware"));
     CHECK(::waitpid(-1, nullptr, WNOHANG) < 0);
+}
+
+TEST_CASE("the probe names the file that takes too long", "[node][probe][errors]") {
+    node::ProbeOptions options{.file = node_file("dgx-h100.xml")};
+    options.limit = std::chrono::milliseconds{0};
+    const auto node = node::probe(options);
+    REQUIRE_FALSE(node);
+    CHECK(node.error().message ==
+          "no answer from the process that reads \"" + options.file + "\" in 0 ms");
+}
+
+TEST_CASE("a root without sys is no other machine, and not this one either",
+          "[node][probe][errors]") {
+    const railhead::test::TempDir folder;
+    for (const auto& root : {folder.path(), folder.path("absent"), folder.write("file", "")}) {
+        CAPTURE(root);
+        const auto node = node::probe({.root = root});
+        REQUIRE_FALSE(node);
+        CHECK(node.error().code == Errc::not_found);
+        CHECK_THAT(node.error().message, ContainsSubstring("there is no \"" + root + "/sys\""));
+    }
+}
+
+TEST_CASE("a file that others could have written is not acted on by root",
+          "[node][probe][errors]") {
+    const railhead::test::TempDir folder;
+    const auto file = folder.write("dgx.xml", railhead::test::read("nodes/dgx-h100.xml"));
+    CHECK(node::probe({.file = file, .owner = ::geteuid()}));
+    std::filesystem::permissions(file, std::filesystem::perms::others_write,
+                                 std::filesystem::perm_options::add);
+    const auto node = node::probe({.file = file, .owner = ::geteuid()});
+    REQUIRE_FALSE(node);
+    CHECK_THAT(node.error().message, ContainsSubstring("can be written by others"));
+    CHECK(node::probe({.file = file}));
 }
 
 TEST_CASE("the probe hands on what is wrong with the file", "[node][probe][errors]") {

@@ -1,8 +1,10 @@
 #include "report/rails_svg.hpp"
 
 #include <set>
+#include <string>
 
 #include "report/node_layout.hpp"
+#include "report/svg.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/nodes.hpp"
@@ -105,4 +107,26 @@ TEST_CASE("the picture of a DGX H100", "[svg][golden]") {
     node.source = "dgx-h100.xml";
     const auto picture = report::rails_svg(node, plan_rails(node));
     CHECK(picture == railhead::test::golden("golden/nodes/dgx-h100.svg", picture));
+}
+
+TEST_CASE("what is no UTF-8 becomes a question mark, so that every picture is XML", "[svg]") {
+    using namespace std::string_literals;
+    const auto [why, text, shown] = GENERATE(table<std::string, std::string, std::string>({
+        {"letters of other alphabets", "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x9a\x82",
+         "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x9a\x82"},
+        {"Latin-1", "caf\xe9!", "caf?!"},
+        {"cut in a letter", "a\xe2\x82", "a??"},
+        {"a byte that only follows", "\x80z", "?z"},
+        {"longer than needed", "\xc0\xbc", "??"},
+        {"a half of UTF-16", "\xed\xa0\x80", "???"},
+        {"no character at all", "\xef\xbf\xbf", "???"},
+        {"beyond Unicode", "\xf4\x90\x80\x80", "????"},
+        {"a control character", "a\x01\0z"s, "a??z"},
+        {"XML's own", "<&>", "&lt;&amp;&gt;"},
+    }));
+    CAPTURE(why);
+    report::Svg svg;
+    svg.text(0, 0, "name", text);
+    CHECK_THAT(svg.file(1, 1, text, ""), ContainsSubstring("\">" + shown + "</text>") &&
+                                             ContainsSubstring("<title>" + shown + "</title>"));
 }

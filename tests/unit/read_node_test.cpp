@@ -27,6 +27,9 @@ TEST_CASE("what a file is shows in its content", "[node][source]") {
         {"its last lines", "NIC3\tSYS\tSYS\n", SourceKind::topo_m},
         {"a capture", "railhead-node\t3\nend\n", SourceKind::capture},
         {"Ascend", "     NPU0       NPU1\nNPU0   X   HCCS\n", SourceKind::foreign},
+        {"a matrix behind a mark", "\xef\xbb\xbf\tGPU0\tNIC0\nGPU0\t X \tPIX\n",
+         SourceKind::topo_m},
+        {"a capture behind a mark", "\xef\xbb\xbfrailhead-node\t3\n", SourceKind::capture},
         {"nothing", "", SourceKind::unknown},
         {"other XML", "<html>", SourceKind::unknown},
         {"a comment without end", "<!-- <topology>", SourceKind::unknown},
@@ -70,7 +73,43 @@ TEST_CASE("what is no node is refused with what would be", "[node][source][error
 TEST_CASE("a damaged capture names file and line", "[node][source][errors]") {
     const auto node = node::parse_node("railhead-node\t3\nsource\tx\nmagic\nend\n", "my.node");
     REQUIRE_FALSE(node);
-    CHECK(to_string(node.error()) == "my.node:3:1: not a node that Railhead wrote");
+    CHECK(to_string(node.error()) == "my.node:3:1: 'magic' is no line of a recorded node");
+}
+
+TEST_CASE("the mark of UTF-8 does not disturb", "[node][source]") {
+    const std::string mark = "\xef\xbb\xbf";
+    const auto hwloc = node::parse_node(read("nodes/dgx-h100.xml"), "f");
+    REQUIRE(hwloc);
+    for (const auto& text :
+         {read("topo-m/whole.txt"), read("nodes/dgx-h100.xml"), node::to_wire(*hwloc)}) {
+        const auto plain = node::parse_node(text, "f");
+        const auto marked = node::parse_node(mark + text, "f");
+        REQUIRE(plain);
+        REQUIRE(marked);
+        CHECK(node::to_wire(*marked) == node::to_wire(*plain));
+    }
+}
+
+TEST_CASE("UTF-16 is refused by its name", "[node][source][errors]") {
+    using namespace std::string_literals;
+    for (const auto& text :
+         {"\xff\xfeG\0P\0U\0"s, "\xfe\xff\0G\0P"s, "G\0P\0U\0000\0"s, "\0<\0t"s}) {
+        const auto node = node::parse_node(text, "f");
+        REQUIRE_FALSE(node);
+        CHECK(to_string(node.error()) == "\"f\" is UTF-16: save it as UTF-8");
+    }
+}
+
+TEST_CASE("only XML of hwloc may be larger than 4 MiB", "[node][source][errors]") {
+    const std::string much(std::size_t{4} << 20U, ' ');
+    for (const auto& text :
+         {read("topo-m/whole.txt") + much, "railhead-node\t3\n#" + much + "\nend\n",
+          "<system version=\"1\"><cpu/></system>" + much}) {
+        const auto node = node::parse_node(text, "f");
+        REQUIRE_FALSE(node);
+        CHECK(to_string(node.error()) == "\"f\" is larger than 4 MiB");
+    }
+    CHECK(node::parse_node("<!--" + much + "-->" + read("nodes/dgx-h100.xml"), "f"));
 }
 
 TEST_CASE("a file that is said to be of a kind is read as that", "[node][source][errors]") {
@@ -105,7 +144,7 @@ TEST_CASE("a capture tells no machine from another", "[node][record]") {
     dgx.nics[2].name = "mlx5_2";
     dgx.warnings = {{Errc::bad_input, "odd", {"/home/me/n01.txt", 3, 7}}};
 
-    const auto neutral = node::make_neutral(dgx);
+    const auto neutral = node::make_neutral(dgx, {"gpu001", "gpu001-mgmt"});
     const auto text = node::capture_text(neutral);
 
     CHECK_THAT(text, !ContainsSubstring("8932f937"));
@@ -127,14 +166,67 @@ TEST_CASE("a capture tells no machine from another", "[node][record]") {
 }
 
 TEST_CASE("a capture says what was left out", "[node][record]") {
-    const auto text = node::capture_text(node::make_neutral(recorded_node("dgx-h100.xml")));
-    CHECK(text.starts_with("railhead-node\t3\n# left out: UUIDs of 8 GPUs (placeholders)\n"));
+    const auto text = node::capture_text(node::make_neutral(recorded_node("dgx-h100.xml"), {}));
+    CHECK(
+        text.starts_with("railhead-node\t3\n# left out: UUIDs of 8 GPUs (placeholders)\n"
+                         "# left out: the name of the file that it was read from\nsource"));
+}
+
+TEST_CASE("a capture does not claim to have left out what was not there", "[node][record]") {
+    auto node = recorded_node("two-cpu-8gpu.xml");
+    node.source = "live";
+    for (auto& gpu : node.gpus) {
+        gpu.uuid.clear();
+    }
+    const auto neutral = node::make_neutral(node, {"gpu001"});
+    CHECK(neutral.left_out.empty());
+    CHECK_THAT(node::capture_text(neutral), !ContainsSubstring("#"));
+}
+
+TEST_CASE("addresses and the host's name go from wherever they stand in a name", "[node][record]") {
+    const auto [name, expected] = GENERATE(table<std::string, std::string>({
+        {"enx001122334455.100", "enx000000000000.100"},  // a VLAN on it
+        {"rocex0c42a1030022a3b4_p1", "rocex0000000000000000_p1"},
+        {"enx0011223344", "enx0000000000"},  // cut at 15 characters
+        {"ib_0C42A103_0c42a10300", "ib_0C42A103_0000000000"},
+        {"gpu001-ib1", "host-ib1"},
+        {"roce_GPU001", "roce_host"},
+        {"gpu001-mgmt0", "host0"},  // the longer of two names
+        {"gpu001gpu001", "hosthost"},
+        {"mlx5_bond_0", "mlx5_bond_0"},
+        {"rdmap16s27", "rdmap16s27"},
+        {"enP1234p1s0f0np0", "enP1234p1s0f0np0"},
+    }));
+    CAPTURE(name);
+    auto node = recorded_node("two-cpu-8gpu.xml");
+    node.nics[0].name = name;
+    node.nics[1].netdevs = {name};
+    node.nics[2].bond = name;
+    node.warnings = {{Errc::bad_input, "odd: '" + name + "'", {}}};
+
+    const auto neutral = node::make_neutral(node, {"gpu001", "gpu001-mgmt", "ib"}).node;
+
+    CHECK(neutral.nics[0].name == expected);
+    CHECK(neutral.nics[1].netdevs[0] == expected);
+    CHECK(neutral.nics[2].bond == expected);
+    CHECK(neutral.warnings[0].message == "odd: '" + expected + "'");
+}
+
+TEST_CASE("two addresses become two numbers", "[node][record]") {
+    auto node = recorded_node("two-cpu-8gpu.xml");
+    node.nics[0].name = "ibx001122334455";
+    node.nics[1].name = "ibx001122334466";
+    node.nics[2].netdevs = {"enx001122334455"};
+    const auto neutral = node::make_neutral(node, {}).node;
+    CHECK(neutral.nics[0].name == "ibx000000000000");
+    CHECK(neutral.nics[1].name == "ibx000000000001");
+    CHECK(neutral.nics[2].netdevs[0] == "enx000000000000");
 }
 
 TEST_CASE("a capture of a capture is the same", "[node][record]") {
     const auto* const file = GENERATE("dgx-h100.xml", "two-cpu-8gpu.xml", "memory-only-numa.xml");
-    const auto text = node::capture_text(node::make_neutral(recorded_node(file)));
+    const auto text = node::capture_text(node::make_neutral(recorded_node(file), {}));
     const auto again = node::parse_node(text, "again");
     REQUIRE(again);
-    CHECK(node::capture_text(node::make_neutral(*again)) == text);
+    CHECK(node::capture_text(node::make_neutral(*again, {})) == text);
 }

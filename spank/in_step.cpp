@@ -151,8 +151,10 @@ std::string gather(Step& step, const Session& session, const node::GpuEnvironmen
 
 /// Where prepare() could not tell the node (a heterogeneous step, whose list is of all components,
 /// on nodes that are not named as their hosts), the task is told by Slurm.
+/// What prepare() set for the other node is then taken away.
 void put_node_right(Step& step, const Session& session) {
     if (auto name = session.variable("SLURMD_NODENAME"); name && *name != step.node_name) {
+        clean(session);
         consult_policy(step, std::move(*name));
         plan(step);
         look_at_health(step);
@@ -230,6 +232,7 @@ void look_ahead(const Session& session) {
 
 void prepare(const Session& session) {
     current.reset();
+    clean(session);
     const auto gpus = gpu_environment(session);
     if (!site || !names_gpus(gpus)) {
         return;  // a step without GPUs pays nothing
@@ -246,11 +249,12 @@ void prepare(const Session& session) {
     if (!step->unhealthy.empty()) {
         slurm_info("railhead: %s", step->unhealthy.c_str());
     }
+    // Slurm takes four microseconds to set a variable, so that is done once for all tasks.
+    serve_job(session, *step);
     current = std::move(step);
 }
 
 bool apply(const Session& session) {
-    clean(session);
     if (!current || !(current->choice.rail || current->choice.gpu_affinity)) {
         return true;
     }
@@ -268,9 +272,11 @@ bool apply(const Session& session) {
         serve_job(session, *current);
         return !strict;
     }
-    if (!visible->empty()) {
-        serve_task(session, *current, {*visible, node::visible_words(current->node, gpus)});
+    if (visible->empty()) {
+        clean(session);  // a task without GPUs, beside others that have some
+        return true;
     }
+    serve_task(session, *current, {*visible, node::visible_words(current->node, gpus)});
     return true;
 }
 

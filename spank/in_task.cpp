@@ -17,10 +17,17 @@ rails::Lookup lookup_in(const Session& session) {
     return [&session](std::string_view name) { return session.variable(name); };
 }
 
+/// To look takes a tenth of the time that Slurm takes to set it.
+void set_if_other(const Session& session, const std::string& name, const std::string& value) {
+    if (session.variable(name) != value) {
+        session.set(name, value);
+    }
+}
+
 void change(const Session& session, const std::vector<rails::Change>& changes) {
     for (const auto& [name, value] : changes) {
         if (value) {
-            session.set(name, *value);
+            set_if_other(session, name, *value);
         } else {
             session.unset(name);
         }
@@ -157,7 +164,7 @@ void serve_job(const Session& session, const Step& step) {
 
 void serve_task(const Session& session, const Step& step, const VisibleGpus& visible) {
     const auto task = view_task(step, visible, session.number(S_TASK_ID).value_or(0));
-    session.set("RAILHEAD_VERSION", RAILHEAD_VERSION);
+    set_if_other(session, "RAILHEAD_VERSION", RAILHEAD_VERSION);
     warn_of_sharing(session, step, task);
     if (step.choice.rail) {
         set_environment(session, step, nics_of(step, task.own.gpus));

@@ -14,7 +14,8 @@ namespace railhead::spank {
 void clean(const Session& session);
 
 /// Sets what is the same for the whole job: the list of rails, and the site's own.  Nodes may not differ in it, so it
-/// does not wait for anything that is known of one task only.
+/// does not wait for anything that is known of one task only.  Before the fork it is set for all
+/// tasks at once.
 void serve_job(const Session& session, const Step& step);
 
 /// The GPUs that a task sees.

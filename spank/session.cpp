@@ -7,7 +7,8 @@ namespace railhead::spank {
 
 std::optional<std::string> Session::variable(std::string_view name) const {
     const std::string key{name};
-    std::array<char, 1024> small{};
+    // Not cleared, and as large as the list of masks of some 100 tasks: a task touches few pages.
+    std::array<char, 4096> small;
     auto status = spank_getenv(handle_, key.c_str(), small.data(), small.size());
     if (status == ESPANK_SUCCESS) {
         return std::string{small.data()};

@@ -1,6 +1,5 @@
 #include "affinity/own_mask.hpp"
 
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -8,8 +7,6 @@
 #include <cerrno>
 #include <climits>
 #include <cstddef>
-#include <memory>
-#include <new>
 #include <span>
 #include <system_error>
 
@@ -17,33 +14,12 @@
 
 namespace railhead::affinity {
 
-namespace {
-
-using Word = unsigned long;
-
-/// The fixed cpu_set_t ends at 1,024 CPUs.
-struct Mask {
-    struct Free {
-        void operator()(cpu_set_t* set) const noexcept { CPU_FREE(set); }
-    };
-    static constexpr std::size_t cpus = CpuSet::limit;
-    std::unique_ptr<cpu_set_t, Free> set{CPU_ALLOC(cpus)};
-    std::size_t bytes = CPU_ALLOC_SIZE(cpus);
-
-    Mask() {
-        if (set == nullptr) {
-            throw std::bad_alloc{};
-        }
-        CPU_ZERO_S(bytes, set.get());
-    }
-};
-
-}  // namespace
+// By the system calls: glibc's functions want a mask for all the CPUs that could be, 1,024 in a
+// cpu_set_t, and to write and search 8 KiB took longer than all else that a task is served with.
 
 Result<CpuSet> read_own_mask() {
-    // The call itself tells how much of the mask the kernel has; sched_getaffinity() does not, and
-    // to look at all the CPUs that could be takes longer than all else that a task is served with.
-    std::array<Word, CpuSet::limit / CHAR_BIT / sizeof(Word)> mask{};
+    using Word = unsigned long;
+    std::array<Word, CpuSet::limit / CHAR_BIT / sizeof(Word)> mask;  // the kernel writes what it has
     const auto bytes = ::syscall(SYS_sched_getaffinity, 0, sizeof mask, mask.data());
     if (bytes < 0) {
         return fail(Errc::unavailable, fmt::format("cannot read the task's CPU mask: {}",
@@ -53,11 +29,8 @@ Result<CpuSet> read_own_mask() {
 }
 
 Result<void> write_own_mask(const CpuSet& cpus) {
-    const Mask mask;
-    for (const auto cpu : cpus.cpus()) {
-        CPU_SET_S(cpu, mask.bytes, mask.set.get());
-    }
-    if (::sched_setaffinity(0, mask.bytes, mask.set.get()) != 0) {
+    const auto mask = to_mask(cpus);
+    if (::syscall(SYS_sched_setaffinity, 0, mask.size() * sizeof mask[0], mask.data()) != 0) {
         return fail(Errc::unavailable, fmt::format("cannot bind to CPUs {}: {}", to_string(cpus),
                                                    std::generic_category().message(errno)));
     }

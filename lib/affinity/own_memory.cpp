@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <climits>
 #include <system_error>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -31,15 +30,6 @@ int mode_of(const Memory& memory) {
         return mpol_bind;
     }
     return memory.nodes.size() == 1 ? mpol_preferred : mpol_preferred_many;
-}
-
-std::vector<Word> mask_of(const MemoryNodes& nodes) {
-    std::vector<Word> mask;
-    for (const auto node : nodes.cpus()) {
-        mask.resize(node / bits_of_word + 1);
-        mask[node / bits_of_word] |= Word{1} << (node % bits_of_word);
-    }
-    return mask;
 }
 
 }  // namespace
@@ -67,7 +57,7 @@ Result<MemoryNodes> read_allowed_memory() {
 }
 
 Result<void> write_own_memory(const Memory& memory) {
-    const auto mask = mask_of(memory.nodes);
+    const auto mask = to_mask(memory.nodes);
     // The kernel reads one bit less than it is told.
     if (::syscall(SYS_set_mempolicy, mode_of(memory), mask.data(),
                   mask.size() * bits_of_word + 1) != 0) {

@@ -13,6 +13,7 @@ namespace railhead {
 
 namespace {
 constexpr unsigned word_bits = 64;
+constexpr unsigned mask_bits = sizeof(unsigned long) * CHAR_BIT;
 }
 
 void CpuSet::add(unsigned cpu) {
@@ -128,15 +129,23 @@ Result<CpuSet> parse_cpu_list(std::string_view text) {
 }
 
 CpuSet from_mask(std::span<const unsigned long> mask) {
-    constexpr unsigned bits = sizeof(unsigned long) * CHAR_BIT;
     CpuSet set;
     for (std::size_t i = 0; i < mask.size(); ++i) {
         for (auto rest = mask[i]; rest != 0; rest &= rest - 1) {
-            set.add(static_cast<unsigned>(i) * bits +
+            set.add(static_cast<unsigned>(i) * mask_bits +
                     static_cast<unsigned>(std::countr_zero(rest)));
         }
     }
     return set;
+}
+
+std::vector<unsigned long> to_mask(const CpuSet& set) {
+    std::vector<unsigned long> mask;
+    for (const auto cpu : set.cpus()) {
+        mask.resize(cpu / mask_bits + 1);
+        mask[cpu / mask_bits] |= 1UL << (cpu % mask_bits);
+    }
+    return mask;
 }
 
 std::string to_string(const CpuSet& set) {

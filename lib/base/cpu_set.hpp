@@ -44,6 +44,8 @@ class CpuSet {
 
 /// The set of a mask as system calls hand it over, lowest numbers first.
 [[nodiscard]] CpuSet from_mask(std::span<const unsigned long> mask);
+/// And such a mask of a set, no longer than it must be.
+[[nodiscard]] std::vector<unsigned long> to_mask(const CpuSet& set);
 
 /// Writes the kernel's list form.
 [[nodiscard]] std::string to_string(const CpuSet& set);

@@ -78,10 +78,11 @@ Result<std::string> read_trusted_file(const std::string& path, uid_t owner, std:
 
 Result<std::string> read_open_file(int fd, const std::string& path, std::size_t limit) {
     std::string text;
-    // A small limit is that of many small files, which shall not clear so much memory each.
-    const std::size_t block = std::min(std::size_t{64} << 10U, limit + 1);
+    constexpr std::size_t least = 4096;  // most files are a line of sysfs
+    constexpr std::size_t most = std::size_t{64} << 10U;
     for (;;) {
         const auto old_size = text.size();
+        const auto block = std::clamp(old_size, least, most);
         if (old_size > limit) {
             return fail(Errc::bad_input,
                         fmt::format("\"{}\" is larger than {} bytes", path, limit));

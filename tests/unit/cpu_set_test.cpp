@@ -78,3 +78,14 @@ TEST_CASE("sets meet where a CPU is in both", "[cpu_set]") {
     CHECK_FALSE(low.meets(railhead::parse_cpu_list("64-67").value()));
     CHECK_FALSE(low.meets({}));
 }
+
+TEST_CASE("a set and the mask of a system call are the same", "[cpu_set]") {
+    const auto set = railhead::parse_cpu_list("0,63-64,130").value();
+    const auto mask = railhead::to_mask(set);
+    CHECK(mask == std::vector<unsigned long>{(1UL << 63U) | 1UL, 1UL, 4UL});
+    CHECK(railhead::from_mask(mask) == set);
+    CHECK(railhead::from_mask({}).empty());
+    CHECK(railhead::to_mask({}).empty());
+    const std::vector<unsigned long> wide(64, 0);  // as the kernel hands it over
+    CHECK(railhead::from_mask(wide).empty());
+}

@@ -98,7 +98,7 @@ TEST_CASE("the line of a node that lost everything is short enough for a drain",
     CHECK(std::ranges::count(ran.out, '\n') == 1);
 }
 
-TEST_CASE("--verbose says what to do, --json all of it", "[cli][health][golden]") {
+TEST_CASE("the option --verbose says what to do, --json all of it", "[cli][health][golden]") {
     const SysfsTree tree;
     add_rails(tree);
     break_two(tree);
@@ -129,7 +129,7 @@ TEST_CASE("rails that are not those of the type of node are drift", "[cli][healt
     CHECK(drifted.out == "railhead: rails " + own.fingerprint + ", expected 0123456789abcdef\n");
 }
 
-TEST_CASE("--strict counts advice, and not being able to tell", "[cli][health]") {
+TEST_CASE("the option --strict counts advice, and not being able to tell", "[cli][health]") {
     const SysfsTree tree;
     add_rails(tree);
     for (int i = 0; i < 8; ++i) {
@@ -151,7 +151,7 @@ TEST_CASE("--strict counts advice, and not being able to tell", "[cli][health]")
 
 // ---- drain --------------------------------------------------------------------------------
 
-TEST_CASE("--drain drains an unhealthy node for the line's reason", "[cli][health][drain]") {
+TEST_CASE("the option --drain drains an unhealthy node for the line's reason", "[cli][health][drain]") {
     const SysfsTree tree;
     add_rails(tree);
     break_two(tree);

@@ -66,7 +66,7 @@ TEST_CASE("the answers of --why are as we reviewed them", "[cli][why][golden]") 
     check_golden(on_dgx({"--why", variable}), variable);
 }
 
-TEST_CASE("--why alone is a table of all", "[cli][why][golden]") {
+TEST_CASE("the option --why alone is a table of all", "[cli][why][golden]") {
     check_golden(on_dgx({"--why"}), "all");
 }
 

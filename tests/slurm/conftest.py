@@ -69,7 +69,8 @@ def empty(rig):
         jobs = rig.run(["squeue", "--noheader", "--format=%i"], user="root").stdout
         nodes = rig.run(["sinfo", "--noheader", "--format=%T"], user="root").stdout
         return not jobs and set(nodes.split()) == {"idle"}
-    assert wait_until(idle, 30, 0.1), rig.run("squeue; sinfo", user="root").stdout
+    # A message that is lost under load is sent again after a minute.
+    assert wait_until(idle, 120, 0.1), rig.run("squeue; sinfo", user="root").stdout
 
 
 @pytest.fixture

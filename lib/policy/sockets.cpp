@@ -3,6 +3,8 @@
 // them with --ntasks-per-socket, --ntasks-per-node or --cpus-per-gpu, and for a single task.
 #include <fmt/format.h>
 
+#include <cstdint>
+
 #include "base/text.hpp"
 #include "policy/rules.hpp"
 #include "policy/usable.hpp"

@@ -1,6 +1,7 @@
 #include "report/rails.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <deque>
 
 #undef ibv_query_port  // a macro that ends at the function of this name

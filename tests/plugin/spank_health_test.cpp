@@ -1,5 +1,7 @@
 // What becomes of a step on a node whose rails are not as they should be.
 #include "plugin/spank_host.hpp"
+
+#include <cstdint>
 #include "support/sysfs_tree.hpp"
 
 using fake_spank::job;

@@ -1,4 +1,5 @@
 // What the plugin does for a step, and what it takes from whom.
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>

@@ -1,6 +1,7 @@
 // Whatever goes wrong in the plugin: the host lives, and at most a step ends.
 #include <sys/resource.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <iterator>
 

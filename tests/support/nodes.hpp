@@ -1,6 +1,7 @@
 // Nodes for tests: the recorded ones in tests/data/nodes, and small ones made by hand.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -1,6 +1,7 @@
 #include "checkpoint/mtbf.hpp"
 
 #include <cmath>
+#include <cstdint>
 
 #include "checkpoint/gamma.hpp"
 #include "support/catch.hpp"

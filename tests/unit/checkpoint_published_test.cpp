@@ -1,6 +1,7 @@
 // The models against the tables that were published, row by row.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <string>
 

@@ -1,6 +1,7 @@
 #include "checkpoint/simulate.hpp"
 
 #include <cmath>
+#include <cstdint>
 
 #include "checkpoint/interval.hpp"
 #include "checkpoint/trials.hpp"

@@ -1,4 +1,5 @@
 // Machines of the field as matrices: which NICs are rails there, and which does each GPU use?
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
 // What is said of a review, to the user and to the log.
+#include <cstdint>
 #include <string>
 
 #include "policy/review.hpp"

@@ -1,74 +1,17 @@
 #include "report/svg.hpp"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "report/xml_text.hpp"
 
 namespace railhead::report {
 
 namespace {
 
-/// How many bytes the character at the front has in UTF-8 as XML allows it; 0 where it has none.
-std::size_t character_length(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned char first = byte(0);
-    const std::size_t length = first < 0x80                     ? 1
-                               : first >= 0xc2 && first <= 0xdf ? 2
-                               : (first & 0xf0U) == 0xe0        ? 3
-                               : first >= 0xf0 && first <= 0xf4 ? 4
-                                                                : 0;
-    if (length == 0 || text.size() < length) {
-        return 0;
-    }
-    std::uint32_t code = length == 1 ? first : first & (0x7fU >> length);
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(i) & 0xc0U) != 0x80) {
-            return 0;
-        }
-        code = code << 6U | (byte(i) & 0x3fU);
-    }
-    const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-    const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-    const bool none = code == 0xfffe || code == 0xffff || code > 0x10ffff;
-    return overlong || surrogate || none ? 0 : length;
-}
-
-/// `text` with "?" for each byte that would make the file no XML.
-std::string well_formed(std::string_view text) {
-    std::string out;
-    while (!text.empty()) {
-        const auto length = character_length(text);
-        out += length == 0 ? std::string_view{"?"} : text.substr(0, length);
-        text.remove_prefix(std::max<std::size_t>(length, 1));
-    }
-    return out;
-}
-
+/// A picture's texts are lines: no line end and no other control character stays.
 std::string escaped(std::string_view text) {
-    std::string out;
-    for (const char c : printable(well_formed(text))) {
-        switch (c) {
-            case '&':
-                out += "&amp;";
-                break;
-            case '<':
-                out += "&lt;";
-                break;
-            case '>':
-                out += "&gt;";
-                break;
-            case '"':
-                out += "&quot;";
-                break;
-            default:
-                out += c;
-        }
-    }
-    return out;
+    return escape_xml(printable(text));
 }
 
 }  // namespace

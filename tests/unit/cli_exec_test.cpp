@@ -10,6 +10,7 @@
 #include "command.hpp"
 #include "rank_binding.hpp"
 #include "support/catch.hpp"
+#include "support/commands.hpp"
 #include "support/nodes.hpp"
 #include "support/temp_dir.hpp"
 
@@ -17,20 +18,10 @@ namespace cli = railhead::cli;
 using railhead::test::cpus;
 using railhead::test::ScopedVariable;
 
+using railhead::test::Ran;
+using railhead::test::run;
+
 namespace {
-
-struct Ran {
-    int status;
-    std::string out, err;
-};
-
-Ran run(const std::vector<std::string>& arguments) {
-    std::ostringstream out;
-    std::ostringstream err;
-    cli::Console console{out, err};
-    const int status = cli::run(arguments, console);
-    return {status, out.str(), err.str()};
-}
 
 const std::string map_text =
     R"([{"gpu":0,"visible":"4","index":4,"pci":"0000:9d:00.0","numa":0,"cpus":"0","memory":0,)"

@@ -9,18 +9,15 @@
 #include "command.hpp"
 #include "rails/fingerprint.hpp"
 #include "support/catch.hpp"
+#include "support/commands.hpp"
 #include "support/golden.hpp"
 #include "support/nodes.hpp"
 #include "support/sysfs_tree.hpp"
 
+using railhead::test::Ran;
 using railhead::test::SysfsTree;
 
 namespace {
-
-struct Ran {
-    int status;
-    std::string out, err;
-};
 
 /// railhead health on the node n01, a two-cpu-8gpu.xml with the ports of `tree`, without a site.
 Ran run(const SysfsTree& tree, const std::vector<std::string>& more = {}) {
@@ -31,11 +28,7 @@ Ran run(const SysfsTree& tree, const std::vector<std::string>& more = {}) {
                                        railhead::test::node_file("two-cpu-8gpu.xml"), "--root",
                                        tree.root()};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    std::ostringstream out;
-    std::ostringstream err;
-    railhead::cli::Console console{out, err};
-    const int status = railhead::cli::run(arguments, console);
-    return {status, out.str(), err.str()};
+    return railhead::test::run(arguments);
 }
 
 /// The ports of the eight rails, all well.

@@ -10,25 +10,11 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "support/catch.hpp"
+#include "support/commands.hpp"
 #include "support/nodes.hpp"
 #include "support/temp_dir.hpp"
 
-namespace {
-
-struct Ran {
-    int status;
-    std::string out, err;
-};
-
-Ran run(const std::vector<std::string>& arguments) {
-    std::ostringstream out;
-    std::ostringstream err;
-    railhead::cli::Console console{out, err};
-    const int status = railhead::cli::run(arguments, console);
-    return {status, out.str(), err.str()};
-}
-
-}  // namespace
+using railhead::test::run;
 
 TEST_CASE("railhead rails shows a recorded node", "[cli][rails]") {
     const auto file = railhead::test::node_file("dgx-h100.xml");

@@ -4,27 +4,18 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "support/catch.hpp"
+#include "support/commands.hpp"
 #include "support/golden.hpp"
 #include "support/nodes.hpp"
 #include "support/temp_dir.hpp"
+
+using railhead::test::Ran;
+using railhead::test::run;
 
 namespace {
 
 using railhead::test::ScopedVariable;
 using railhead::test::TempDir;
-
-struct Ran {
-    int status;
-    std::string out, err;
-};
-
-Ran run(const std::vector<std::string>& arguments) {
-    std::ostringstream out;
-    std::ostringstream err;
-    railhead::cli::Console console{out, err};
-    const int status = railhead::cli::run(arguments, console);
-    return {status, out.str(), err.str()};
-}
 
 constexpr const char* policy = R"([[node_type]]
 name = "h100"

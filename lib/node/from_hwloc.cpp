@@ -70,6 +70,10 @@ std::string plain(std::string_view xml) {
     return topology == std::string::npos ? text : text.substr(topology);
 }
 
+bool cut_off(const std::string& xml) {
+    return xml.starts_with("<topology") && xml.find("</topology>") == std::string::npos;
+}
+
 tl::unexpected<Error> refused(const std::string& xml, const std::string& source) {
     if (xml.find("<topology version=\"3") != std::string::npos) {
         return fail(Errc::unsupported,
@@ -77,10 +81,9 @@ tl::unexpected<Error> refused(const std::string& xml, const std::string& source)
                                 "again with lstopo --export-xml-flags v2",
                                 source, HWLOC_VERSION));
     }
-    const bool cut = xml.starts_with("<topology") && xml.find("</topology>") == std::string::npos;
+    const auto* const cut = cut_off(xml) ? ": cut off or damaged, </topology> is missing" : "";
     return fail(Errc::bad_input,
-                fmt::format("\"{}\" is no topology in hwloc's XML{}", source,
-                            cut ? ": cut off or damaged, </topology> is missing" : ""));
+                fmt::format("\"{}\" is no topology in hwloc's XML{}", source, cut));
 }
 
 // ---- CPUs and memory ----------------------------------------------------------------------
@@ -433,7 +436,8 @@ Result<Node> parse_hwloc_xml(std::string_view xml, std::string source) {
     }
     const auto text = plain(xml);
     constexpr std::size_t most = std::size_t{64} << 20U;
-    if (text.size() >= most ||
+    // Some releases of hwloc read a topology without its end, and say that all is well.
+    if (text.size() >= most || cut_off(text) ||
         hwloc_topology_set_xmlbuffer(topology->get(), text.c_str(),
                                      static_cast<int>(text.size() + 1)) != 0 ||
         hwloc_topology_load(topology->get()) != 0) {

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +17,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
+#include "output_file.hpp"
 #include "policy/load.hpp"
 #include "report/diff.hpp"
 #include "report/junit.hpp"
@@ -63,17 +63,6 @@ Result<Names> list(const std::string& folder) {
         std::ranges::sort(*some);
     }
     return names;
-}
-
-Result<> write_file(const std::string& path, std::string_view text) {
-    std::ofstream out{path, std::ios::binary | std::ios::trunc};
-    out << text;
-    out.close();
-    if (!out) {
-        return fail(Errc::bad_input,
-                    fmt::format("cannot write \"{}\": {}", path, std::strerror(errno)));
-    }
-    return {};
 }
 
 /// A text that need not be there.

@@ -43,15 +43,19 @@ Result<std::vector<std::string>> expand(const Field& list) {
     return names;
 }
 
-/// The indices of the nodes named, new ones added to the fabric; ascending, no duplicates.
-Result<std::vector<std::uint32_t>> FabricBuilder::add_nodes(const Field& list) {
-    auto names = expand(list);
+/// The indices of the nodes named, new ones added to the fabric; ascending, no duplicates.  None
+/// where nothing is said.
+Result<std::vector<std::uint32_t>> FabricBuilder::add_nodes(const std::optional<Field>& list) {
+    if (!list) {
+        return {};
+    }
+    auto names = expand(*list);
     if (!names) {
         return propagate(names);
     }
     references_ += names->size();
     if (references_ > max_references) {
-        return fail_at(list, "more nodes in this file than any cluster has");
+        return fail_at(*list, "more nodes in this file than any cluster has");
     }
     std::vector<std::uint32_t> indices;
     indices.reserve(names->size());
@@ -91,15 +95,11 @@ Result<> FabricBuilder::add_switch(const Entry& entry) {
     if (auto mine = claim(switches_, entry.name); !mine) {
         return mine;
     }
-    Switch added;
-    added.name = entry.name.value;
-    if (entry.nodes) {
-        auto nodes = add_nodes(*entry.nodes);
-        if (!nodes) {
-            return propagate(nodes);
-        }
-        added.nodes = std::move(*nodes);
-    } else if (entry.children) {
+    auto nodes = add_nodes(entry.nodes);
+    if (!nodes) {
+        return propagate(nodes);
+    }
+    if (!entry.nodes && entry.children) {
         auto names = expand(*entry.children);
         if (!names) {
             return propagate(names);
@@ -107,7 +107,9 @@ Result<> FabricBuilder::add_switch(const Entry& entry) {
         child_lists_.push_back({static_cast<std::uint32_t>(fabric_.switches.size()),
                                 std::move(*names), entry.children->where});
     }
-    fabric_.switches.push_back(std::move(added));
+    auto& added = fabric_.switches.emplace_back();
+    added.name = entry.name.value;
+    added.nodes = std::move(*nodes);
     return {};
 }
 
@@ -116,16 +118,13 @@ Result<> FabricBuilder::add_block(const Entry& entry) {
     if (auto mine = claim(blocks_, entry.name); !mine) {
         return mine;
     }
-    Block added;
-    added.name = entry.name.value;
-    if (entry.nodes) {
-        auto nodes = add_nodes(*entry.nodes);
-        if (!nodes) {
-            return propagate(nodes);
-        }
-        added.nodes = std::move(*nodes);
+    auto nodes = add_nodes(entry.nodes);
+    if (!nodes) {
+        return propagate(nodes);
     }
-    fabric_.blocks.push_back(std::move(added));
+    auto& added = fabric_.blocks.emplace_back();
+    added.name = entry.name.value;
+    added.nodes = std::move(*nodes);
     return {};
 }
 

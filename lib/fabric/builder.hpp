@@ -57,7 +57,7 @@ class FabricBuilder {
     using Names = std::unordered_map<std::string, std::uint32_t>;
 
     Result<> claim(Names& names, const Field& name);
-    Result<std::vector<std::uint32_t>> add_nodes(const Field& list);
+    Result<std::vector<std::uint32_t>> add_nodes(const std::optional<Field>& list);
     void set_kind(Kind kind, const Position& where);
     void set_default_sizes();
     void warn_about_shared_nodes();

@@ -19,9 +19,9 @@ using namespace railhead::test;
 
 std::vector<std::string> explain(const std::string& script, std::vector<std::string> more = {}) {
     std::vector<std::string> arguments{"explain",      "--policy",
-                                       data("sites/two-leaves/railhead.toml"),
-                                       "--slurm-conf", data("sites/two-leaves/slurm.conf"),
-                                       data("sites/scripts/" + script)};
+                                       data_file("sites/two-leaves/railhead.toml"),
+                                       "--slurm-conf", data_file("sites/two-leaves/slurm.conf"),
+                                       data_file("sites/scripts/" + script)};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
 }
@@ -60,9 +60,9 @@ TEST_CASE("explain tells what becomes of a script, and why", "[cli][golden]") {
 }
 
 TEST_CASE("an error names file, line and column, and leaves status 2", "[cli][errors]") {
-    const auto broken = data("policies-broken/misspelt-key.toml");
-    const auto conf = data("sites/two-leaves/slurm.conf");
-    const auto script = data("sites/scripts/pretrain.sbatch");
+    const auto broken = data_file("policies-broken/misspelt-key.toml");
+    const auto conf = data_file("sites/two-leaves/slurm.conf");
+    const auto script = data_file("sites/scripts/pretrain.sbatch");
     struct Case {
         std::string why;
         std::vector<std::string> arguments;
@@ -100,14 +100,14 @@ TEST_CASE("a job that has nowhere to run is a finding", "[cli]") {
 }
 
 TEST_CASE("every broken policy is refused with a place, and none crashes", "[cli][errors]") {
-    for (const auto& entry : std::filesystem::directory_iterator{data("policies-broken")}) {
+    for (const auto& entry : std::filesystem::directory_iterator{data_file("policies-broken")}) {
         if (entry.path().extension() != ".toml") {
             continue;
         }
         CAPTURE(entry.path().filename().string());
         const auto output =
             railhead_run({"explain", "--policy", entry.path().string(), "--slurm-conf",
-                          data("sites/two-leaves/slurm.conf"), data("sites/scripts/pretrain.sbatch")});
+                          data_file("sites/two-leaves/slurm.conf"), data_file("sites/scripts/pretrain.sbatch")});
         CHECK(output.status == 2);
         CHECK_THAT(output.err, ContainsSubstring(entry.path().string() + ":"));
     }
@@ -140,9 +140,9 @@ TEST_CASE("no input of any kind crashes a command", "[cli]") {
         "", "\n", "\xff\xfe", noise, std::string(100'000, '['), std::string(1'000'000, 'x'),
         "#!/bin/sh\n#SBATCH " + std::string(100'000, '-') + "\n", "<topology>", "<?xml version=\"1.0\"?>",
         "#!/bin/sh\r\n#SBATCH -N2\r\n", "SwitchName=a Switches=a\n", "NodeName=n[0-99999999]\n"};
-    const auto script = data("sites/scripts/pretrain.sbatch");
-    const auto policy = data("sites/two-leaves/railhead.toml");
-    const auto conf = data("sites/two-leaves/slurm.conf");
+    const auto script = data_file("sites/scripts/pretrain.sbatch");
+    const auto policy = data_file("sites/two-leaves/railhead.toml");
+    const auto conf = data_file("sites/two-leaves/slurm.conf");
     for (const auto& text : texts) {
         const auto bad = folder.write("bad", text);
         CAPTURE(text.substr(0, 40));
@@ -165,7 +165,7 @@ TEST_CASE("no input of any kind crashes a command", "[cli]") {
 
 TEST_CASE("check finds what is wrong with a site", "[cli]") {
     test::TempDir folder;
-    const auto site = data("sites/two-leaves/");
+    const auto site = data_file("sites/two-leaves/");
     for (const std::string name : {"slurm.conf", "gres.conf", "topology.conf", "railhead.toml"}) {
         std::filesystem::copy_file(site + name, folder.path(name));
         ::chmod(folder.path(name).c_str(), 0644);

@@ -17,8 +17,8 @@ using namespace railhead;
 using namespace railhead::test;
 
 std::vector<std::string> on_site(std::vector<std::string> command, const std::vector<std::string>& more = {}) {
-    for (const auto& word : {std::string{"--policy"}, data("sites/two-leaves/railhead.toml"),
-                             std::string{"--slurm-conf"}, data("sites/two-leaves/slurm.conf")}) {
+    for (const auto& word : {std::string{"--policy"}, data_file("sites/two-leaves/railhead.toml"),
+                             std::string{"--slurm-conf"}, data_file("sites/two-leaves/slurm.conf")}) {
         command.push_back(word);
     }
     command.insert(command.end(), more.begin(), more.end());

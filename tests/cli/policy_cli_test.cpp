@@ -19,7 +19,7 @@ class Folder {
  public:
     Folder() {
         for (const std::string name : {"slurm.conf", "gres.conf", "topology.conf", "railhead.toml"}) {
-            std::filesystem::copy_file(data("sites/two-leaves/" + name), folder_.path(name));
+            std::filesystem::copy_file(data_file("sites/two-leaves/" + name), folder_.path(name));
         }
         write("gang.sbatch", "#!/bin/sh\n#SBATCH --gpus=16 -n16\n");
         write("small.sbatch", "#!/bin/sh\n#SBATCH --gpus=1\n");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "support/paths.hpp"
 
 namespace railhead::test {
 
@@ -22,14 +23,9 @@ inline Output railhead_run(const std::vector<std::string>& arguments) {
     return {status, out.str(), err.str()};
 }
 
-/// The path of tests/data/<name>.
-inline std::string data(const std::string& name) {
-    return RAILHEAD_TEST_DATA "/" + name;
-}
-
 /// Paths of the checkout come out as DATA, so that golden files are the same everywhere.
 inline std::string scrubbed(std::string text) {
-    const std::string folder = RAILHEAD_TEST_DATA;
+    const auto folder = data_file();
     for (auto at = text.find(folder); at != std::string::npos; at = text.find(folder, at)) {
         text.replace(at, folder.size(), "DATA");
     }

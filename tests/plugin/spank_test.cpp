@@ -6,6 +6,7 @@
 
 #include "node/neutral.hpp"
 #include "plugin/spank_host.hpp"
+#include "support/paths.hpp"
 
 using fake_spank::job;
 using namespace spank_host;
@@ -215,13 +216,13 @@ TEST_CASE("a recording or a matrix stands for the machine as hwloc's XML does", 
         CHECK(variable("UCX_NET_DEVICES") == "mlx5_0:1");
     }
     SECTION("nvidia-smi topo -m") {
-        Plugin plugin{{"topology=" RAILHEAD_TEST_DATA "/topo-m/whole.txt"}};
+        Plugin plugin{{"topology=" + railhead::test::data_file("topo-m/whole.txt")}};
         REQUIRE(plugin.run_step() == 0);
         CHECK(variable("NCCL_IB_HCA") == "=mlx5_0:1,mlx5_3:1");
         CHECK(variable("UCX_NET_DEVICES") == "mlx5_0:1");
     }
     SECTION("a matrix without names") {
-        Plugin plugin{{"topology=" RAILHEAD_TEST_DATA "/topo-m/no-legend.txt"}};
+        Plugin plugin{{"topology=" + railhead::test::data_file("topo-m/no-legend.txt")}};
         REQUIRE(plugin.run_step() == 0);
         CHECK(variable("NCCL_IB_HCA") == "(unset)");
         CHECK(variable("RAILHEAD_NIC") == "(unset)");

@@ -6,6 +6,8 @@ The nodes have two CPUs that exist, each a NUMA node with four GPUs and four NIC
 
 import json
 
+import pytest
+
 from conftest import CHECKOUT, PLUGINS
 from rig import Rig
 
@@ -37,6 +39,26 @@ def launch_rig(nodes=2, extra="", **options):
     options["files"] = {"node.xml": TWO_CPU_XML, **options.get("files", {})}
     return Rig(nodes, plugins=PLUGINS, sockets=2, cores=1, threads=1,
                extra="LaunchParameters=use_interactive_step\n" + extra, **options)
+
+
+@pytest.fixture(scope="module")
+def launch(plugins):
+    """A node that all tests of a file use."""
+    with launch_rig(nodes=1) as rig:
+        yield rig
+
+
+@pytest.fixture
+def start(plugins):
+    """start(arguments of plugstack.conf, slurm.conf's lines, plugstack.conf's line): a node of a test's own."""
+    rigs = []
+
+    def start(arguments="", extra="", line=LINE):
+        rigs.append(launch_rig(nodes=1, plugstack=f"optional {line} {arguments}\n", extra=extra))
+        return rigs[-1].start()
+    yield start
+    for rig in rigs:
+        rig.stop()
 
 
 def add_report(rig):

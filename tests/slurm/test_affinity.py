@@ -9,7 +9,8 @@ import re
 import pytest
 
 from conftest import BUILD, empty
-from launching import (FIRST_HALF, LINE, SECOND_HALF, SWAPPED, add_report, batch, launch_rig, reports, srun)
+from launching import (FIRST_HALF, SECOND_HALF, SWAPPED, add_report, batch, launch, reports, srun,  # noqa: F401
+                       start)
 
 RAILHEAD = BUILD / "cli" / "railhead"
 
@@ -29,31 +30,12 @@ sys.exit(max(process.wait() for process in running))
 """
 
 
-@pytest.fixture(scope="module")
-def launch(plugins):
-    with launch_rig(nodes=1) as rig:
-        yield rig
-
-
 @pytest.fixture
 def rig(launch):
     yield launch
     empty(launch)
     if (launch.work / "reports").exists():
         reports(launch)  # of a step that failed
-
-
-@pytest.fixture
-def start(plugins):
-    """start(arguments of plugstack.conf, slurm.conf's lines): a node of a test's own."""
-    rigs = []
-
-    def start(arguments="", extra=""):
-        rigs.append(launch_rig(nodes=1, plugstack=f"optional {LINE} {arguments}\n", extra=extra))
-        return rigs[-1].start()
-    yield start
-    for rig in rigs:
-        rig.stop()
 
 
 def values(tasks, name):

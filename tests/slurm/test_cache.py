@@ -7,34 +7,15 @@ import pytest
 
 from conftest import empty
 from keeper import wait_until
-from launching import LINE, batch, launch_rig, srun
+from launching import LINE, batch, launch, srun, start  # noqa: F401
 
 OPTIONS = ("-n2", "--gres=gpu:8")
-
-
-@pytest.fixture(scope="module")
-def launch(plugins):
-    with launch_rig(nodes=1) as rig:
-        yield rig
 
 
 @pytest.fixture
 def rig(launch):
     yield launch
     empty(launch)
-
-
-@pytest.fixture
-def start(plugins):
-    """start(line of plugstack.conf): a node of a test's own."""
-    rigs = []
-
-    def start(line):
-        rigs.append(launch_rig(nodes=1, plugstack=f"optional {line}\n"))
-        return rigs[-1].start()
-    yield start
-    for rig in rigs:
-        rig.stop()
 
 
 def kept(rig):
@@ -134,12 +115,12 @@ def test_a_folder_that_a_user_owns_is_not_read_and_the_step_is_served(rig):
 
 
 def test_nothing_is_kept_when_that_is_switched_off(start):
-    rig = start(LINE.replace("cache={run}/railhead", "cache=off"))
+    rig = start(line=LINE.replace("cache={run}/railhead", "cache=off"))
     assert all(nics(srun(rig, *OPTIONS)))
     assert list(rig.run_dir.iterdir()) == []
 
 
 def test_slurmd_says_why_nothing_can_be_kept_and_steps_are_served(start):
-    rig = start(LINE.replace("cache={run}/railhead", "cache={run}/none/railhead"))
+    rig = start(line=LINE.replace("cache={run}/railhead", "cache={run}/none/railhead"))
     assert 'each step will look at the hardware: cannot make the folder "' in rig.log("n01")
     assert all(nics(srun(rig, *OPTIONS)))

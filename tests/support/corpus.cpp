@@ -6,13 +6,13 @@
 #include <stdexcept>
 
 #include "base/file.hpp"
+#include "support/paths.hpp"
 
 namespace railhead::test {
 
 std::string corpus() {
     const char* set = std::getenv("RAILHEAD_CORPUS");
-    const std::filesystem::path folder =
-        set != nullptr ? set : RAILHEAD_CHECKOUT "/../shared/corpus";
+    const std::filesystem::path folder = set != nullptr ? set : checkout("../shared/corpus");
     std::error_code error;
     return std::filesystem::is_directory(folder, error) ? folder.string() : "";
 }

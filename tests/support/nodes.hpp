@@ -9,11 +9,12 @@
 #include <fmt/format.h>
 
 #include "node/probe.hpp"
+#include "support/paths.hpp"
 
 namespace railhead::test {
 
 inline std::string node_file(const std::string& name) {
-    return std::string{RAILHEAD_TEST_DATA "/nodes/"} + name;
+    return data_file("nodes/" + name);
 }
 
 /// tests/data/nodes/<name>, as the plugin would see it.

@@ -6,6 +6,7 @@
 
 #include "base/file.hpp"
 #include "base/text.hpp"
+#include "support/paths.hpp"
 
 namespace railhead::test {
 
@@ -40,8 +41,7 @@ double PublishedRow::number(const std::string& column) const {
 
 std::string published() {
     const char* set = std::getenv("RAILHEAD_PUBLISHED");
-    const std::filesystem::path folder =
-        set != nullptr ? set : RAILHEAD_CHECKOUT "/../shared/published";
+    const std::filesystem::path folder = set != nullptr ? set : checkout("../shared/published");
     std::error_code error;
     return std::filesystem::is_directory(folder, error) ? folder.string() : "";
 }

@@ -4,10 +4,12 @@
 #include <cmath>
 
 #include "support/catch.hpp"
+#include "support/questions.hpp"
 
 namespace checkpoint = railhead::checkpoint;
 using Catch::Matchers::WithinRel;
 using checkpoint::Question;
+using railhead::test::daly;
 
 namespace {
 
@@ -17,14 +19,6 @@ checkpoint::Recommendation answer(const Question& question) {
         FAIL(recommendation.error().message);
     }
     return *recommendation;
-}
-
-/// A cost of 5 min and an MTBF of a day.
-Question daly() {
-    Question question;
-    question.cost_s = 300;
-    question.mtbf_s = 86400;
-    return question;
 }
 
 /// 128 nodes of which nothing else is known; 980 GB at 5 GB/s.

@@ -8,21 +8,15 @@
 #include "report/table.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
+#include "support/questions.hpp"
 
 namespace checkpoint = railhead::checkpoint;
 namespace report = railhead::report;
 using checkpoint::Question;
+using railhead::test::daly;
 using railhead::test::golden;
 
 namespace {
-
-/// 5 min and a day, as Daly has it.
-Question daly() {
-    Question question;
-    question.cost_s = 300;
-    question.mtbf_s = 86400;
-    return question;
-}
 
 /// A job of 1024 GPUs of which the size of the model, the store and the user's habit are known.
 Question large() {

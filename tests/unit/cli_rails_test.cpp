@@ -12,6 +12,7 @@
 #include "support/catch.hpp"
 #include "support/commands.hpp"
 #include "support/nodes.hpp"
+#include "support/paths.hpp"
 #include "support/temp_dir.hpp"
 
 using railhead::test::run;
@@ -59,10 +60,10 @@ TEST_CASE("railhead rails looks at this machine", "[cli][rails]") {
 }
 
 TEST_CASE("railhead rails guesses the kind of a bare file", "[cli][rails]") {
-    const auto matrix = run({"rails", RAILHEAD_TEST_DATA "/topo-m/whole.txt"});
+    const auto matrix = run({"rails", railhead::test::data_file("topo-m/whole.txt")});
     CHECK(matrix.status == 0);
     CHECK_THAT(matrix.out, ContainsSubstring("\n1    -    1     16-31,48-63  PIX   mlx5_3:1\n"));
-    const auto named = run({"rails", "--topo-m", RAILHEAD_TEST_DATA "/topo-m/whole.txt"});
+    const auto named = run({"rails", "--topo-m", railhead::test::data_file("topo-m/whole.txt")});
     CHECK(named.out == matrix.out);
     CHECK(run({"rails", railhead::test::node_file("dgx-h100.xml")}).out ==
           run({"rails", "--hwloc-xml", railhead::test::node_file("dgx-h100.xml")}).out);
@@ -70,7 +71,7 @@ TEST_CASE("railhead rails guesses the kind of a bare file", "[cli][rails]") {
 
 TEST_CASE("a file called - is standard input", "[cli][rails]") {
     const int before = ::dup(0);
-    const int file = ::open(RAILHEAD_TEST_DATA "/topo-m/whole.txt", O_RDONLY);
+    const int file = ::open(railhead::test::data_file("topo-m/whole.txt").c_str(), O_RDONLY);
     REQUIRE(::dup2(file, 0) == 0);
 
     const auto ran = run({"rails", "-"});
@@ -119,7 +120,7 @@ TEST_CASE("two recorded nodes at once are one too many", "[cli][rails][errors]")
 TEST_CASE("JSON says what a source left in doubt", "[cli][rails]") {
     const auto json = [](const std::string& name) {
         return nlohmann::json::parse(
-            run({"rails", "--json", RAILHEAD_TEST_DATA "/topo-m/" + name}).out);
+            run({"rails", "--json", railhead::test::data_file("topo-m/" + name)}).out);
     };
     CHECK(json("whole.txt")["incomplete"].is_null());
     CHECK(json("whole.txt")["warnings"].empty());
@@ -155,7 +156,7 @@ TEST_CASE("a capture goes to standard output where no file is named", "[cli][rec
 TEST_CASE("a capture that cannot be made is exit status 2", "[cli][record][errors]") {
     CHECK(run({"node", "record", "--from", "/absent"}).status == 2);
     const auto unwritable =
-        run({"node", "record", "--from", RAILHEAD_TEST_DATA "/topo-m/whole.txt", "--output",
+        run({"node", "record", "--from", railhead::test::data_file("topo-m/whole.txt"), "--output",
              "/absent/dgx.node"});
     CHECK(unwritable.status == 2);
     CHECK_THAT(unwritable.err, ContainsSubstring("cannot write \"/absent/dgx.node\""));

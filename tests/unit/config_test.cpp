@@ -9,12 +9,13 @@
 #include "policy/parse.hpp"
 #include "policy/policy.hpp"
 #include "support/catch.hpp"
+#include "support/paths.hpp"
 
 namespace {
 
 using namespace railhead;
 
-const std::string folder = RAILHEAD_CHECKOUT "/config";
+const std::string folder = railhead::test::checkout("config");
 
 std::vector<std::string> shipped_policies() {
     std::vector<std::string> paths;

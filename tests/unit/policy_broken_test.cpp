@@ -6,6 +6,7 @@
 #include "policy/parse.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
+#include "support/paths.hpp"
 
 namespace {
 
@@ -17,7 +18,7 @@ constexpr const char* folder = "policies-broken";
 std::set<std::string> names(const std::string& extension) {
     std::set<std::string> found;
     for (const auto& entry :
-         std::filesystem::directory_iterator{std::string{RAILHEAD_TEST_DATA "/"} + folder}) {
+         std::filesystem::directory_iterator{railhead::test::data_file(folder)}) {
         if (entry.path().extension() == extension) {
             found.insert(entry.path().stem().string());
         }

@@ -8,6 +8,7 @@
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/nodes.hpp"
+#include "support/paths.hpp"
 
 namespace node = railhead::node;
 using node::SourceKind;
@@ -119,7 +120,7 @@ TEST_CASE("a file that is said to be of a kind is read as that", "[node][source]
 }
 
 TEST_CASE("the probe reads any kind of file, and text that is there already", "[node][probe]") {
-    const auto file = std::string{RAILHEAD_TEST_DATA "/topo-m/cpu-cell-damaged.txt"};
+    const auto file = railhead::test::data_file("topo-m/cpu-cell-damaged.txt");
     const auto node = node::probe({.file = file});
     REQUIRE(node);
     CHECK(node->nics.at(1).name == "mlx5_3");

@@ -10,6 +10,7 @@
 #include "support/golden.hpp"
 #include "support/node_report.hpp"
 #include "support/nodes.hpp"
+#include "support/paths.hpp"
 
 namespace node = railhead::node;
 using node::Path;
@@ -32,7 +33,7 @@ node::Node parsed(const std::string& name) {
 
 std::vector<std::string> fixtures() {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator{RAILHEAD_TEST_DATA "/topo-m"}) {
+    for (const auto& entry : std::filesystem::directory_iterator{railhead::test::data_file("topo-m")}) {
         if (auto name = entry.path().filename().string(); name.ends_with(".txt")) {
             names.push_back(std::move(name));
         }

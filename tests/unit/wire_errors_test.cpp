@@ -10,6 +10,7 @@
 #include "node/wire.hpp"
 #include "support/catch.hpp"
 #include "support/nodes.hpp"
+#include "support/paths.hpp"
 
 namespace node = railhead::node;
 using railhead::Errc;
@@ -36,7 +37,7 @@ std::string of_lines(const std::string& lines) {
 
 /// The example of railhead-node(5).
 std::string example_of_page() {
-    const auto page = railhead::read_file(RAILHEAD_TEST_DATA "/../../docs/man/railhead-node.5.md");
+    const auto page = railhead::read_file(railhead::test::checkout("docs/man/railhead-node.5.md"));
     REQUIRE(page);
     const std::string margin = "    ";
     std::string text;

@@ -59,7 +59,7 @@ void run(const Options& options, Console& console) {
         return console.fail(node.error());
     }
     if (options.why) {
-        return show_why(options.variable, {*node, site, here}, console);
+        return show_why(options.variable, options.json, {*node, site, here}, console);
     }
     const auto plan = rails::plan_rails(*node, site.declared.rails);
     const auto identity = rails::identify_rails(*node, plan, here ? site.node_name : node->source);
@@ -94,14 +94,14 @@ void add_rails(CLI::App& app, Console& console) {
     auto options = std::make_shared<Options>();
     auto* command = app.add_subcommand("rails", "The NICs and CPUs of each GPU of a node");
     const auto recorded = add_node_source(*command, options->source, "file");
-    auto* json = command->add_flag("--json", options->json, "Write JSON, schema railhead.rails/1");
+    auto* json = command->add_flag("--json", options->json, "Write JSON, schema railhead.rails/1; with --why, railhead.why/1");
     auto* fingerprint = command->add_flag("--fingerprint", options->fingerprint,
                                           "Write one line that is the same on nodes of one type");
     fingerprint->excludes(json);
     auto* why =
         command->add_option("--why", options->variable,
                             "Who sets this variable, and what others say (default: of all)");
-    why->expected(0, 1)->excludes(json)->excludes(fingerprint);
+    why->expected(0, 1)->excludes(fingerprint);
     auto* svg = command->add_option("--svg", options->svg, "Draw a picture into this file instead");
     svg->excludes(json)->excludes(fingerprint)->excludes(why);
     auto* compare =

@@ -192,8 +192,16 @@ class Explainer {
 
 }  // namespace
 
-void show_why(const std::string& variable, const WhyNode& about, Console& console) {
+void show_why(const std::string& variable, bool as_json, const WhyNode& about, Console& console) {
     const Explainer explainer{about, console};
+    if (as_json) {
+        const auto* type = about.site.find_type();
+        const auto answers =
+            variable.empty() ? explainer.explain_all() : std::vector{explainer.explain(variable)};
+        console.out << report::why_json({about.site.node_name, type == nullptr ? "" : type->name},
+                                        answers);
+        return;
+    }
     if (!about.site.node_name.empty()) {
         const auto* type = about.site.find_type();
         console.out << fmt::format(

@@ -16,7 +16,7 @@ struct WhyNode {
     bool here = true;  ///< this machine: its files and the environment of this process count
 };
 
-/// Prints the answer for `variable`, or a table of all when it is empty.
-void show_why(const std::string& variable, const WhyNode& about, Console& console);
+/// Prints the answer for `variable`, or a table of all when it is empty; as text or JSON.
+void show_why(const std::string& variable, bool as_json, const WhyNode& about, Console& console);
 
 }  // namespace railhead::cli

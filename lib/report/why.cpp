@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
 #include "report/table.hpp"
@@ -15,6 +17,8 @@ namespace {
 using rails::Rung;
 using rails::Verdict;
 using rails::Word;
+
+using json = nlohmann::ordered_json;
 
 constexpr std::size_t width = 80;
 constexpr std::size_t value_width = 42;  // beside rung and source
@@ -29,6 +33,21 @@ std::string said(const Word& word) {
                                    : breakable_list(printable(*word.value), value_width);
     }
     return word.reason.empty() ? "(set there)" : "left unset: " + printable(word.reason);
+}
+
+json or_null(const std::string& text) {
+    return text.empty() ? json(nullptr) : json(text);
+}
+
+json answer_json(const WhyAnswer& answer) {
+    auto words = json::array();
+    for (const auto& word : answer.verdict.words) {
+        words.push_back({{"rung", to_string(word.rung)},
+                         {"by", word.by},
+                         {"value", word.value ? json(*word.value) : json(nullptr)},
+                         {"left_unset", or_null(word.reason)}});
+    }
+    return {{"name", answer.verdict.name}, {"words", std::move(words)}, {"notes", answer.notes}};
 }
 
 std::string headline(const Verdict& verdict) {
@@ -90,6 +109,19 @@ std::string why_table(const std::vector<WhyAnswer>& all) {
         notes += notes_text(about, verdict.name);
     }
     return table.text(0, width) + (notes.empty() ? "" : "\n" + notes);
+}
+
+std::string why_json(const AskedNode& node, const std::vector<WhyAnswer>& answers) {
+    auto variables = json::array();
+    for (const auto& answer : answers) {
+        variables.push_back(answer_json(answer));
+    }
+    const json document{{"schema", "railhead.why/1"},
+                        {"node", or_null(node.name)},
+                        {"node_type", or_null(node.type)},
+                        {"variables", std::move(variables)}};
+    constexpr int indent = 2;
+    return document.dump(indent, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace railhead::report

@@ -1,4 +1,4 @@
-// Who sets a variable, and what each of the others would have said, as text.
+// Who sets a variable, and what each of the others would have said, as text and JSON.
 #pragma once
 
 #include <string>
@@ -19,5 +19,14 @@ struct WhyAnswer {
 
 /// One line for each variable: who wins, and its value; then the notes.  80 columns.
 [[nodiscard]] std::string why_table(const std::vector<WhyAnswer>& all);
+
+/// The node that was asked about.
+struct AskedNode {
+    std::string name;  ///< empty: not known
+    std::string type;  ///< in the policy; empty: none
+};
+
+/// JSON, schema railhead.why/1.
+[[nodiscard]] std::string why_json(const AskedNode& node, const std::vector<WhyAnswer>& answers);
 
 }  // namespace railhead::report

@@ -61,6 +61,12 @@ TEST_CASE("the option --why alone is a table of all", "[cli][why][golden]") {
     check_golden(on_dgx({"--why"}), "all");
 }
 
+TEST_CASE("the answers of --why as JSON are as we reviewed them", "[cli][why][golden]") {
+    const auto ran = on_dgx({"--json", "--why", "NCCL_IB_HCA"});
+    CHECK(ran.status == 0);
+    CHECK(ran.out == railhead::test::golden("golden/why/NCCL_IB_HCA.json", ran.out));
+}
+
 TEST_CASE("without a type of node, what is found counts", "[cli][why]") {
     const auto ran = run({"rails", "--hwloc-xml", railhead::test::node_file("two-cpu-8gpu.xml"),
                           "--why=NCCL_IB_HCA"});

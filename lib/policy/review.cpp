@@ -11,24 +11,6 @@ namespace railhead::policy {
 
 namespace {
 
-bool any_matches(const std::vector<std::string>& globs, std::string_view text) {
-    return globs.empty() || std::ranges::any_of(globs, [text](const auto& glob) {
-               return glob_matches(glob, text);
-           });
-}
-
-void apply_rules(Work& work, std::string_view partition) {
-    const auto gpus = std::max(work.demand.total, work.demand.per_node);
-    for (const auto& rule : work.site.policy.rules) {
-        if (any_matches(rule.partitions, partition) &&
-            any_matches(rule.accounts, work.request.account) &&
-            any_matches(rule.qos, work.request.qos) && gpus >= rule.min_gpus &&
-            gpus <= rule.max_gpus) {
-            apply(rule.overlay, work.settings);
-        }
-    }
-}
-
 std::string_view first_partition(std::string_view list) {
     return trim(list.substr(0, list.find(',')));
 }
@@ -94,7 +76,10 @@ Review review(const job::JobRequest& request, const Site& site) {
         return out;  // stock will say that there is none
     }
     Work work{request, site, *partition, partition->settings, gpu_demand(request), 0, out};
-    apply_rules(work, partition->name);
+    apply_rules(site.policy.rules,
+                {partition->name, request.account, request.qos,
+                 std::max(work.demand.total, work.demand.per_node)},
+                work.settings);
     out.seen.partition = partition->name;
     if (!work.settings.enabled) {
         out.off = true;

@@ -35,13 +35,31 @@ std::string_view file_name(std::string_view path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-/// Takes the next word off `text`: what blanks and the shell's own signs leave between them.
+/// What stands between words: blanks and the shell's own signs.
+constexpr auto between = [] {
+    std::array<bool, 256> table{};
+    for (const char c : std::string_view{" \t;|&(){}\"'`<>=$,"}) {
+        table.at(static_cast<unsigned char>(c)) = true;
+    }
+    return table;
+}();
+
+bool is_between(char c) {
+    return between[static_cast<unsigned char>(c)];
+}
+
+/// Takes the next word off `text`; empty at its end.
 std::string_view take_word(std::string_view& text) {
-    constexpr std::string_view between = " \t;|&(){}\"'`<>=$,";
-    const auto begin = std::min(text.find_first_not_of(between), text.size());
-    text.remove_prefix(begin);
-    const auto word = text.substr(0, text.find_first_of(between));
-    text.remove_prefix(word.size());
+    std::size_t begin = 0;
+    while (begin < text.size() && is_between(text[begin])) {
+        ++begin;
+    }
+    auto end = begin;
+    while (end < text.size() && !is_between(text[end])) {
+        ++end;
+    }
+    const auto word = text.substr(begin, end - begin);
+    text.remove_prefix(end);
     return word;
 }
 
@@ -78,23 +96,34 @@ bool is_program(std::string_view after_exec) {
     return !first.empty() && digits != npos && std::string_view{"<>&"}.find(first[digits]) == npos;
 }
 
+/// Whether a word may be one of those that read_line() looks for: a script has hundreds that are
+/// not, and slurmctld waits.
+bool may_matter(std::string_view word) {
+    constexpr std::string_view last_letters = "ncphedy";
+    return word.size() > 1 && last_letters.find(word.back()) != npos;
+}
+
 /// Reads one line; `in_step`: it belongs to a command that srun begins.
 void read_line(std::string_view line, std::string_view signal, bool& in_step, BatchScript& script) {
     bool in_trap = false;
     for (auto rest = line; !rest.empty();) {
         const auto word = take_word(rest);
-        const auto name = file_name(word);
         if (word.starts_with('#') && std::string_view{" \t;"}.find(word.data()[-1]) != npos) {
             return;  // a comment; the line does not begin with one
         }
+        if (in_trap && names_signal(word, signal)) {
+            script.traps = true;
+        }
+        if (!may_matter(word)) {
+            continue;
+        }
+        const auto name = file_name(word);
         if (name == "srun") {
             script.starts_steps = in_step = true;
         } else if (word == "trap") {
             in_trap = true;
         } else if (word == "exec") {
             script.execs = script.execs || is_program(rest);
-        } else if (in_trap && names_signal(word, signal)) {
-            script.traps = true;
         } else if (is_one_of(name, launchers) ||
                    (in_step && (is_one_of(name, shells) || name.ends_with(".sh")))) {
             script.launcher = script.launcher.empty() ? name : script.launcher;

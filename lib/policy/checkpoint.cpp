@@ -165,11 +165,9 @@ std::optional<Warning> warning_of(Work& work, const CheckpointJob& job) {
     ask.limit_s = limit_s_of(work);
     auto plan = plan_signal(work, ask);
     if (!plan.warning) {
-        say_of_checkpoints(
-            work, NoteKind::advice,
-            fmt::format(
-                "no --signal={}: {}{}", checkpoint::signal_name(ask.wish.number), plan.reason,
-                ask.target_is_users ? "" : "; --ckpt-signal=SIGNAL@batch or @tasks says whom"));
+        say_of_checkpoints(work, NoteKind::advice,
+                           fmt::format("no --signal={}: {}",
+                                       checkpoint::signal_name(ask.wish.number), plan.reason));
     }
     return plan.warning;
 }
@@ -184,9 +182,7 @@ void help(Work& work, const CheckpointJob& job) {
     changes.append = settings.append && !request.open_mode && request.requeue.value_or(true);
     std::string words;
     if (changes.warning) {
-        words =
-            fmt::format(" --signal={}{}@{}", changes.warning->batch ? "B:" : "",
-                        checkpoint::signal_name(changes.warning->signal), changes.warning->seconds);
+        words = fmt::format(" --signal={}", to_string(*changes.warning));
     }
     words += changes.requeue ? " --requeue" : "";
     words += changes.append ? " --open-mode=append" : "";

@@ -57,10 +57,14 @@ struct Choice {
     std::string reason;
 };
 
+Choice unknown(std::string reason) {
+    return {Target::unsaid, std::move(reason) + "; --ckpt-signal=SIGNAL@batch or @tasks says whom"};
+}
+
 Choice choose_target(const Work& work, const SignalAsk& ask) {
     auto target = ask.wish.target;
     if (!ask.target_is_users && work.request.heterogeneous) {
-        return {Target::unsaid, "this job is heterogeneous, and only its first part has a script"};
+        return unknown("this job is heterogeneous, and only its first component has a script");
     }
     if (target == Target::batch && work.request.component) {
         return {Target::unsaid, "the batch script is the first component's"};
@@ -70,7 +74,7 @@ Choice choose_target(const Work& work, const SignalAsk& ask) {
         const auto script = job::look_at_script(work.request.script, name);
         const auto fits = target_in(script);
         if (fits == Target::unsaid || (target != Target::unsaid && target != fits)) {
-            return {Target::unsaid, nobody(script, name)};
+            return unknown(nobody(script, name));
         }
         target = fits;
     }

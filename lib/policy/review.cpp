@@ -38,12 +38,6 @@ bool several_partitions(std::string_view list) {
 
 }  // namespace
 
-bool Changes::any() const {
-    return min_nodes || max_nodes || exclusive || cpus_per_task || tasks || switches ||
-           switch_wait_s || segment || prefer || exclude || !environment.empty() || warning ||
-           requeue || append || time_limit_min;
-}
-
 namespace {
 
 /// Longer words than Slurm itself takes: it refuses the job, and we need not weigh them.

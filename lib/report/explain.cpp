@@ -230,7 +230,7 @@ std::string changes_text(const policy::Changes& changes) {
         option(out, "--time=", std::optional{time_text(*changes.time_limit_min)});
     }
     if (changes.warning) {
-        option(out, "--signal=", std::optional{signal_text(*changes.warning)});
+        option(out, "--signal=", std::optional{to_string(*changes.warning)});
     }
     option(out, "--requeue", changes.requeue ? std::optional{""} : std::nullopt);
     option(out, "--open-mode=", changes.append ? std::optional{"append"} : std::nullopt);

@@ -68,7 +68,7 @@ json changes_json(const policy::Changes& changes) {
     put("exclude", changes.exclude);
     put("time_limit_min", changes.time_limit_min);
     if (changes.warning) {
-        out["signal"] = signal_text(*changes.warning);
+        out["signal"] = to_string(*changes.warning);
     }
     if (changes.requeue) {
         out["requeue"] = true;

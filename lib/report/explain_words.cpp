@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "checkpoint/wish.hpp"
-
 namespace railhead::report {
 
 using policy::NoteKind;
@@ -41,11 +39,6 @@ std::string source_text(const policy::Wait& wait) {
             return "your own";
     }
     return "?";
-}
-
-std::string signal_text(const policy::Warning& warning) {
-    return fmt::format("{}{}@{}", warning.batch ? "B:" : "",
-                       checkpoint::signal_name(warning.signal), warning.seconds);
 }
 
 }  // namespace railhead::report

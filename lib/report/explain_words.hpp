@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "policy/changes.hpp"
 #include "policy/price.hpp"
 #include "policy/review.hpp"
 
@@ -14,7 +13,5 @@ namespace railhead::report {
 [[nodiscard]] std::string_view kind_word(const policy::Note& note);
 /// Where the price of a wait is from.
 [[nodiscard]] std::string source_text(const policy::Wait& wait);
-/// "B:USR1@120", as --signal has it.
-[[nodiscard]] std::string signal_text(const policy::Warning& warning);
 
 }  // namespace railhead::report

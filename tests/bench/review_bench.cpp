@@ -117,12 +117,16 @@ std::vector<Named> requests() {
         r.constraint = "h100&even";
         r.exclude = "n[1-20,100,300-310]";
     });
-    add("16 nodes, checkpoints", [](auto& r) {
+    const auto batch = [](auto& r) {
         r.gpus_per_node = "gres/gpu:8";
         r.min_nodes = r.max_nodes = 16;
         r.batch = true;
         r.script = script();
         r.environment = environment();
+    };
+    add("16 nodes, sbatch", batch);
+    add("16 nodes, can resume", [&](auto& r) {
+        batch(r);
         r.checkpoint.signal = "USR1";
     });
     return all;

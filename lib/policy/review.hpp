@@ -12,27 +12,14 @@
 #include <string_view>
 #include <vector>
 
+#include "checkpoint/schedule.hpp"
 #include "job/request.hpp"
+#include "policy/changes.hpp"
 #include "policy/policy.hpp"
 #include "policy/price.hpp"
 #include "policy/site.hpp"
 
 namespace railhead::policy {
-
-/// New values for fields of the job; what is unset stays as the user has it.
-struct Changes {
-    std::optional<std::uint32_t> min_nodes, max_nodes;
-    bool exclusive = false;                   ///< --exclusive
-    std::optional<std::uint32_t> cpus_per_task;  ///< keeps stock's task layout on whole nodes
-    std::optional<std::uint32_t> tasks;          ///< likewise
-    std::optional<std::uint32_t> switches;
-    std::optional<std::uint32_t> switch_wait_s;
-    std::optional<std::uint16_t> segment;
-    std::optional<std::string> prefer;           ///< --prefer
-    std::optional<std::string> exclude;          ///< -x: the user's, and more
-
-    [[nodiscard]] bool any() const;
-};
 
 enum class NoteKind : std::uint8_t {
     change,  ///< a value was changed, or would be
@@ -42,11 +29,13 @@ enum class NoteKind : std::uint8_t {
 };
 
 struct Note {
-    std::string_view rule;   ///< "gang", "lemons", "placement", "steering", "isolation", "sockets", "site"
+    std::string_view rule;   ///< "gang", "lemons", "placement", "steering", "isolation", "sockets",
+                             ///< "checkpoint", "site"
     NoteKind kind = NoteKind::info;
     Mode mode = Mode::enforce;  ///< of the rule: a change was made (enforce) or only would be; what
                                 ///< a rule that observes has to say reaches the log alone
     std::string text;
+    bool repeated = false;      ///< the job's first component has told it
 };
 
 struct Refusal {
@@ -61,6 +50,16 @@ struct SeenLevel {
     std::uint32_t usable = 0;  ///< switches of the level that have usable nodes
 };
 
+/// How often the job is to write a checkpoint, and of what that was made.
+struct SeenCheckpoint {
+    checkpoint::Schedule schedule;
+    std::uint32_t nodes = 0;  ///< 1 at least: those it asks for, or that its GPUs need
+    double cost_s = 0;
+    std::string_view from;    ///< whose interval: "user", "history", "policy", "default"
+    std::string declared;     ///< by what: "--ckpt-signal"; empty: it does not
+    bool clock = false;       ///< the nodes' clock signals it, not Slurm
+};
+
 /// The job as the rules saw it; for `explain` and for the log.
 struct Seen {
     std::string partition;               ///< the first one named
@@ -72,6 +71,7 @@ struct Seen {
     fabric::Kind fabric = fabric::Kind::none;  ///< what the job is placed on; none: not planned
     std::array<SeenLevel, 3> above;      ///< the levels between the leaves and the top, lowest first
     std::optional<Wait> wait;            ///< what waiting for the least leaves is worth; trees only
+    std::optional<SeenCheckpoint> checkpoint;
 };
 
 struct Review {

@@ -56,7 +56,7 @@ struct Work {
     bool narrowing_read = false;
 
     void say(std::string_view rule, NoteKind kind, std::string text, Mode mode = Mode::enforce) {
-        out.notes.push_back({rule, kind, mode, std::move(text)});
+        out.notes.push_back({rule, kind, mode, std::move(text), false});
     }
 };
 
@@ -78,6 +78,9 @@ void apply_steering_rule(Work& work);
 void apply_isolation_rule(Work& work);
 /// sockets.cpp: tells when the CPUs of a job can lie on one socket and its GPUs on several.
 void apply_sockets_rule(Work& work);
+
+/// checkpoint.cpp: the interval for all gangs; signal, requeue and append mode for jobs that declare.
+void apply_checkpoint_rule(Work& work);
 
 /// The segment for `nodes` nodes in groups of `group` that can never take more blocks, or a
 /// higher level, than stock would, and is no larger than `most`; 0 when there is none.  Slurm places

@@ -5,16 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
+
+#include "policy/checkpoint_settings.hpp"
+#include "policy/mode.hpp"
 
 namespace railhead::policy {
-
-/// How far a rule goes.
-enum class Mode : std::uint8_t {
-    observe,  ///< log what would change
-    advise,   ///< also tell the user
-    enforce   ///< change the job, and tell the user
-};
 
 /// Whether a gang gets its nodes to itself.
 enum class Exclusive : std::uint8_t {
@@ -79,8 +74,7 @@ struct Settings {
     GangSettings gang;
     PlacementSettings placement;
     LemonSettings lemons;
+    CheckpointSettings checkpoint;
 };
-
-[[nodiscard]] std::string_view to_string(Mode mode);
 
 }  // namespace railhead::policy

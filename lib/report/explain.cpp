@@ -4,20 +4,23 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "checkpoint/variables.hpp"
+#include "report/explain_words.hpp"
 #include "report/table.hpp"
 
 namespace railhead::report {
 
 namespace {
 
-using json = nlohmann::ordered_json;
-using policy::NoteKind;
-
 std::string clock_text(std::uint32_t seconds) {
     return fmt::format("{}:{:02}", seconds / 60, seconds % 60);
+}
+
+/// Minutes as --time has them: "4:00:00".
+std::string time_text(std::uint32_t minutes) {
+    return fmt::format("{}:{:02}:00", minutes / 60, minutes % 60);
 }
 
 /// Appends "--name=value" where there is a value.
@@ -43,16 +46,6 @@ std::string_view gpus_text(std::string_view tres) {
     return tres;
 }
 
-std::string_view kind_word(const policy::Note& note) {
-    switch (note.kind) {
-        case NoteKind::change:
-        case NoteKind::quiet: return to_string(note.mode);
-        case NoteKind::advice: return "advice";
-        case NoteKind::info: return "left";
-    }
-    return "?";
-}
-
 /// A line a level: "2 leaf switches at least, of 8 with usable nodes".
 std::vector<std::string> fabric_lines(const policy::Seen& seen) {
     std::vector<std::string> lines;
@@ -67,35 +60,6 @@ std::vector<std::string> fabric_lines(const policy::Seen& seen) {
         add(level.level, level.least, level.usable);
     }
     return lines;
-}
-
-json levels_json(const policy::Seen& seen) {
-    json levels = json::array();
-    for (const auto& level : seen.above) {
-        if (level.least > 0) {
-            levels.push_back(
-                {{"level", level.level}, {"least", level.least}, {"usable", level.usable}});
-        }
-    }
-    return levels;
-}
-
-std::string source_text(const policy::Wait& wait) {
-    using policy::PriceFrom;
-    const auto& written = wait.price.by_level;
-    switch (wait.price.from) {
-        case PriceFrom::guess: return "a guess: the policy gives no slowdown";
-        case PriceFrom::slowdown: return "slowdown of the policy";
-        case PriceFrom::bus_bandwidth:
-            return fmt::format("bus_bandwidth of {} and {} GB/s, {} communication",
-                               written[0], written[1], policy::percent_text(wait.communication));
-        case PriceFrom::oversubscription:
-            return fmt::format("oversubscription of {}, {} communication", written[0],
-                               policy::percent_text(wait.communication));
-        case PriceFrom::wait: return "wait of the policy";
-        case PriceFrom::user: return "your own";
-    }
-    return "?";
 }
 
 /// "2 leaf switches would cost 6 %, 3 level-1 switches 10 %": what no wait can promise to avoid is
@@ -140,21 +104,6 @@ std::string price_text(const policy::Seen& seen) {
     return out;
 }
 
-json price_json(const policy::Seen& seen) {
-    if (!seen.wait) {
-        return nullptr;
-    }
-    const auto& wait = *seen.wait;
-    return {{"from", to_string(wait.price.from)},
-            {"source", source_text(wait)},
-            {"slowdown", wait.slowdown},
-            {"run_time_s", wait.run_time.seconds},
-            {"run_time_from", to_string(wait.run_time.from)},
-            {"times", wait.times},
-            {"wait_s", wait.wanted_s},
-            {"wait_in_force_s", wait.in_force_s}};
-}
-
 std::string seen_text(const policy::Review& review) {
     const auto& seen = review.seen;
     if (seen.partition.empty()) {
@@ -176,53 +125,6 @@ std::string becomes_text(const policy::Review& review) {
     }
     const auto changes = changes_text(review.changes);
     return changes.empty() ? "what it is" : changes;
-}
-
-json changes_json(const policy::Changes& changes) {
-    json out = json::object();
-    const auto put = [&out](const char* name, const auto& value) {
-        if (value) {
-            out[name] = *value;
-        }
-    };
-    put("min_nodes", changes.min_nodes);
-    put("max_nodes", changes.max_nodes);
-    if (changes.exclusive) {
-        out["exclusive"] = true;
-    }
-    put("cpus_per_task", changes.cpus_per_task);
-    put("tasks", changes.tasks);
-    put("switches", changes.switches);
-    put("switch_wait_s", changes.switch_wait_s);
-    put("segment", changes.segment);
-    put("prefer", changes.prefer);
-    put("exclude", changes.exclude);
-    return out;
-}
-
-json component_json(const Explained& component) {
-    const auto& review = component.review;
-    json notes = json::array();
-    for (const auto& note : review.notes) {
-        notes.push_back({{"rule", note.rule}, {"kind", kind_word(note)}, {"text", note.text}});
-    }
-    json out{{"asked", asked_text(component.request)},
-             {"partition", review.seen.partition},
-             {"off", review.off},
-             {"gpus", review.seen.gpus},
-             {"gpus_per_node", review.seen.gpus_per_node},
-             {"nodes", review.seen.nodes},
-             {"least_leaves", review.seen.least_leaves},
-             {"leaves", review.seen.leaves},
-             {"levels", levels_json(review.seen)},
-             {"price", price_json(review.seen)},
-             {"changes", changes_json(review.changes)},
-             {"notes", std::move(notes)},
-             {"refusal", nullptr}};
-    if (review.refusal) {
-        out["refusal"] = {{"rule", review.refusal->rule}, {"text", review.refusal->text}};
-    }
-    return out;
 }
 
 std::string component_text(const Explained& component) {
@@ -296,6 +198,12 @@ std::string asked_text(const job::JobRequest& request) {
     option(out, "--reservation=", request.reservation);
     option(out, "--switches=", request.switches);
     option(out, "--segment=", request.segment);
+    option(out, "--ckpt-interval=", request.checkpoint.interval);
+    option(out, "--ckpt-signal=", request.checkpoint.signal);
+    option(out, "--signal", request.signal ? std::optional{""} : std::nullopt);
+    if (request.requeue) {
+        option(out, *request.requeue ? "--requeue" : "--no-requeue", std::optional{""});
+    }
     return out.empty() ? "nothing but defaults" : out;
 }
 
@@ -318,6 +226,19 @@ std::string changes_text(const policy::Changes& changes) {
     if (changes.exclude) {
         option(out, "-x ", std::string_view{*changes.exclude});
     }
+    if (changes.time_limit_min) {
+        option(out, "--time=", std::optional{time_text(*changes.time_limit_min)});
+    }
+    if (changes.warning) {
+        option(out, "--signal=", std::optional{to_string(*changes.warning)});
+    }
+    option(out, "--requeue", changes.requeue ? std::optional{""} : std::nullopt);
+    option(out, "--open-mode=", changes.append ? std::optional{"append"} : std::nullopt);
+    for (const auto& variable : changes.environment) {
+        if (std::string_view{variable.name} == checkpoint::variable::interval) {
+            option(out, "RAILHEAD_CKPT_INTERVAL=", std::optional{variable.value});
+        }
+    }
     return out;
 }
 
@@ -332,16 +253,6 @@ std::string explain_text(const std::string& script, std::span<const Explained> c
         out += component_text(components[i]);
     }
     return out;
-}
-
-std::string explain_json(const std::string& script, std::span<const Explained> components) {
-    json list = json::array();
-    for (const auto& component : components) {
-        list.push_back(component_json(component));
-    }
-    const json out{
-        {"schema", "railhead.explain/1"}, {"script", script}, {"components", std::move(list)}};
-    return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace railhead::report

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 
-namespace railhead::cli {
+namespace railhead {
 
 /// The standard output of `argv` (no shell), at most 16 MiB of it.  Fails with `not_found` when the
 /// program is not there, `unavailable` when it ends with an error (the message has the start of
@@ -15,4 +15,4 @@ namespace railhead::cli {
 [[nodiscard]] Result<std::string> output_of(const std::vector<std::string>& argv,
                                             std::chrono::milliseconds limit);
 
-}  // namespace railhead::cli
+}  // namespace railhead

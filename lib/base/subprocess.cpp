@@ -1,4 +1,4 @@
-#include "subprocess.hpp"
+#include "base/subprocess.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 #include "base/pipe.hpp"
 #include "base/text.hpp"
 
-namespace railhead::cli {
+namespace railhead {
 
 namespace {
 
@@ -85,4 +85,4 @@ Result<std::string> output_of(const std::vector<std::string>& argv,
     return text;
 }
 
-}  // namespace railhead::cli
+}  // namespace railhead

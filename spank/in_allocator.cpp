@@ -5,6 +5,7 @@
 
 #include "affinity/cpu_bind.hpp"
 #include "base/file.hpp"
+#include "checkpoint_cost.hpp"
 #include "options.hpp"
 #include "rails/nccl_conf.hpp"
 #include "rails/plugin_arguments.hpp"
@@ -95,12 +96,16 @@ void check_arguments(const std::vector<std::string>& arguments) {
 }
 
 void send_choice(const Session& session) {
-    if (const auto choice = choose({}, &own_variable); !choice) {
+    const auto choice = choose({}, &own_variable);
+    if (!choice) {
         refuse(choice.error().message);
     }
     copy_variables(session);
     note_own_nccl_conf();
     note_bindings();
+    if (choice->railhead) {
+        send_checkpoint_cost(session);
+    }
 }
 
 }  // namespace railhead::spank

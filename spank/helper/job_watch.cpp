@@ -132,13 +132,9 @@ void JobWatch::find_out_how_it_ended(Attempt& last, double now_s) const {
 void JobWatch::begin(double now_s) {
     read_record(now_s);
     static_cast<void>(watch_.look(now_s, scan()));
-    auto& now = attempt();
-    if (!now.last_s && now.checkpoints == 0 && watch_.newest_s()) {
-        now.last_s = std::min(*watch_.newest_s(), now.started_s);
-    }
     const auto before = std::span{record_.attempts}.first(record_.attempts.size() - 1);
     const auto failures = checkpoint::failures_in_a_row(before);
-    if (options_.hold && now.checkpoints == 0 && !record_.hold &&
+    if (options_.hold && attempt().checkpoints == 0 && !record_.hold &&
         checkpoint::is_to_be_held(failures, options_.attempts)) {
         hold(failures, now_s);
     }

@@ -10,11 +10,9 @@ namespace railhead::job {
 
 namespace {
 
-/// The options at the beginning of `words`, as far as they can be read.
-Scan scan(std::span<const Word> words, ScriptOption::Source source) {
+Result<Scan> scan(std::span<const Word> words, ScriptOption::Source source) {
     std::vector<Error> warnings;
-    auto found = scan_options(words, source, warnings);
-    return found ? std::move(*found) : Scan{};
+    return scan_options(words, source, warnings);
 }
 
 std::optional<std::string> value_of(const Scan& scan, std::string_view option) {
@@ -33,7 +31,8 @@ std::optional<std::string> name_in_script(const std::string& text, const std::st
     if (!directives || directives->empty()) {
         return std::nullopt;
     }
-    return value_of(scan(directives->front(), ScriptOption::Source::script), "job-name");
+    const auto options = scan(directives->front(), ScriptOption::Source::script);
+    return options ? value_of(*options, "job-name") : std::nullopt;
 }
 
 const char* variable_of(Command command) {
@@ -60,16 +59,19 @@ std::string find_job_name(const NameSources& sources) {
         words.push_back({argument, {}});
     }
     const auto line = scan(words, ScriptOption::Source::command_line);
-    if (const auto name = value_of(line, "job-name")) {
+    if (!line) {
+        return {};
+    }
+    if (const auto name = value_of(*line, "job-name")) {
         return *name;
     }
     if (auto name = sources.environment(variable_of(sources.command)); name && !name->empty()) {
         return *name;
     }
-    if (sources.command == Command::sbatch && value_of(line, "wrap")) {
+    if (sources.command == Command::sbatch && value_of(*line, "wrap")) {
         return "wrap";
     }
-    auto at = line.used;
+    auto at = line->used;
     if (at < words.size() && words[at].text == "--") {
         ++at;
     }

@@ -26,8 +26,8 @@ struct NameSources {
 /// of srun), -J of the script's #SBATCH lines, else the script's or program's file name, "wrap",
 /// "sbatch" for a script from standard input, "interactive" for a shell of salloc.
 ///
-/// Of a command line with options that sbatch does not know, which may have values of their own, it
-/// may be wrong.
+/// Empty where the command line cannot be read: the command will refuse it.  Of a command line with
+/// options that sbatch does not know, which may have values of their own, it may be wrong.
 [[nodiscard]] std::string find_job_name(const NameSources& sources);
 
 }  // namespace railhead::job

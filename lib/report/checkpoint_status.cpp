@@ -87,9 +87,8 @@ std::string_view ended_by(Cause cause) {
 }
 
 std::string attempt_text(const Attempt& attempt, double now_s) {
-    auto text =
-        fmt::format("{} after {}: {}", attempt.restarts + 1, count_of(attempt.restarts, "restart"),
-                    count_of(attempt.checkpoints, "checkpoint"));
+    auto text = fmt::format("{}: {}", attempt.restarts + 1,
+                            count_of(attempt.checkpoints, "checkpoint"));
     if (!attempt.ended_s) {
         return text + fmt::format(", runs for {}", time_text(age_s(attempt.started_s, now_s)));
     }

@@ -46,13 +46,13 @@ TEST_CASE("the status of a job's checkpoints is told", "[ckpt-status]") {
     CHECK(report::checkpoint_status_text(example(), 12000) ==
           "Job           77 \"llama?[2J\"\n"
           "Folder        /scratch/ckpt\n"
-          "Checkpoints   2 complete, the last 1.7 min ago: step-2, PyTorch DCP, 912 GB\n"
+          "Checkpoints   2 complete, the last 100 s ago: step-2, PyTorch DCP, 912 GB\n"
           "Cost          42 s to write one, by 2 of them: at most so long training stood\n"
           "              still\n"
           "Interval      31.7 min on average; 30 min wanted\n"
-          "Attempts      1 after 0 restarts: 2 checkpoints, ended 50 min ago: a node failed,\n"
-          "              10 min of work lost\n"
-          "              2 after 1 restart: 2 checkpoints, runs for 46.7 min\n"
+          "Attempts      1: 2 checkpoints, ended 50 min ago: a node failed, 10 min of work\n"
+          "              lost\n"
+          "              2: 2 checkpoints, runs for 46.7 min\n"
           "Held          no\n"
           "Not complete  step-3: it has no .metadata\n");
 }

@@ -45,7 +45,7 @@ TEST_CASE("a job's name is told by Slurm's precedence", "[job-name]") {
          {"-N2"},
          {{"SALLOC_JOB_NAME", "s"}, {"SBATCH_JOB_NAME", "b"}},
          "s"},
-        {"options that nobody can read", Command::sbatch, {"--job"}, {}, "sbatch"},
+        {"options that nobody can read", Command::sbatch, {"--job"}, {}, ""},
         {"nothing at all", Command::sbatch, {}, {}, "sbatch"},
     }));
     CAPTURE(c.why);

@@ -76,14 +76,18 @@ Saved Watch::describe(double now_s, const Found& found, const Track& track) cons
     const bool is_likely = seconds(end_ns) <= seen_s && (!looked_s_ || seconds(end_ns) >= since_s);
     checkpoint.at_s = is_likely ? seconds(end_ns) : seen_s;
 
+    // A new name changes nothing in the file: that it has it was seen now.
+    if (const auto coming = coming_.find(found.name); coming != coming_.end()) {
+        checkpoint.at_s = now_s;
+        checkpoint.write_s = std::max(0.0, now_s - coming->second);
+        return checkpoint;
+    }
+
     // Its birth and its end are of one clock, whatever that says.
     const bool is_born_for_this = found.born_ns && *found.born_ns <= end_ns &&
                                   (!track.seal_ns || *found.born_ns > *track.seal_ns);
-    const auto coming = coming_.find(found.name);
     if (is_born_for_this) {
         checkpoint.write_s = seconds(end_ns - *found.born_ns);
-    } else if (coming != coming_.end()) {
-        checkpoint.write_s = checkpoint.at_s - coming->second;
     } else if (track.was_written && checkpoint.at_s >= track.seen_s) {
         checkpoint.write_s = checkpoint.at_s - track.seen_s;
     }

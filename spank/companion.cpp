@@ -105,20 +105,24 @@ class BlockedSignals {
 }  // namespace
 
 Result<Companion> Companion::make(std::vector<std::string> words,
-                                  std::vector<std::string> environment) {
+                                  std::vector<std::string> environment, bool wants_pid) {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
         return fail(Errc::unavailable, fmt::format("no socket: {}", std::strerror(errno)));
     }
-    return Companion{std::move(words), std::move(environment), UniqueFd{ends[0]},
+    return Companion{std::move(words), std::move(environment), wants_pid, UniqueFd{ends[0]},
                      UniqueFd{ends[1]}};
 }
 
 Result<void> Companion::start() const {
     auto words = words_;
-    for (const auto& word : {std::string{"--pid"}, fmt::format("{}", ::getpid()),
-                             std::string{"--end-fd"}, fmt::format("{}", end_fd)}) {
-        words.push_back(word);
+    const auto add = [&words](const char* option, int value) {
+        words.emplace_back(option);
+        words.push_back(fmt::format("{}", value));
+    };
+    add("--end-fd", end_fd);
+    if (wants_pid_) {
+        add("--pid", ::getpid());
     }
     const auto argv = pointers(words);
     const auto environment = pointers(environment_);

@@ -24,12 +24,14 @@ namespace railhead::spank {
 class Companion {
  public:
     /// Made in slurmstepd, before the tasks are forked.  `words` are the program and its arguments,
-    /// `environment` all its NAME=VALUE.  Fails with `unavailable` where there is no socket.
+    /// `environment` all its NAME=VALUE.  `wants_pid`: --pid is told.
+    /// Fails with `unavailable` where there is no socket.
     [[nodiscard]] static Result<Companion> make(std::vector<std::string> words,
-                                                std::vector<std::string> environment);
+                                                std::vector<std::string> environment,
+                                                bool wants_pid);
 
-    /// In the first task's process: starts the program with "--pid PID --end-fd FD" at the end of
-    /// its arguments, PID being the task's.  It has the step's standard error, no other descriptor
+    /// In the first task's process: starts the program with "--end-fd FD", and "--pid PID" of the
+    /// task where wanted, at the end of its arguments.  It has the step's standard error, no other descriptor
     /// but FD, all signals blocked, and "/" for its folder.
     /// Fails with `unavailable` where there is no process; not where there is no such program.
     [[nodiscard]] Result<void> start() const;
@@ -39,14 +41,16 @@ class Companion {
     void finish(std::chrono::milliseconds limit);
 
  private:
-    Companion(std::vector<std::string> words, std::vector<std::string> environment, UniqueFd ours,
-              UniqueFd theirs)
+    Companion(std::vector<std::string> words, std::vector<std::string> environment,
+              bool wants_pid, UniqueFd ours, UniqueFd theirs)
         : words_{std::move(words)},
           environment_{std::move(environment)},
+          wants_pid_{wants_pid},
           ours_{std::move(ours)},
           theirs_{std::move(theirs)} {}
 
     std::vector<std::string> words_, environment_;
+    bool wants_pid_;
     UniqueFd ours_, theirs_;  ///< both are closed by exec in the tasks
 };
 

@@ -11,6 +11,7 @@
 #include "affinity/cpu_bind.hpp"
 #include "base/text.hpp"
 #include "checkpoint.hpp"
+#include "companions.hpp"
 #include "health.hpp"
 #include "in_task.hpp"
 #include "node/facts.hpp"
@@ -227,12 +228,13 @@ void prepare(const Session& session) {
     current.reset();
     clean(session);
     if (!site) {
+        prepare_companions(session, std::nullopt, {});
         return;
     }
     const auto gpus = gpu_environment(session);
     const bool has_gpus = names_gpus(gpus);
     SitePolicy policy{*site};
-    prepare_checkpoints(session, *site, policy, has_gpus);
+    prepare_companions(session, tell_checkpoints(session, *site, policy, has_gpus), site->helper);
     if (!has_gpus) {
         return;  // a step without GPUs pays nothing
     }

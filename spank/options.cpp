@@ -126,6 +126,14 @@ bool tells_interval(const Lookup& lookup) {
     return source && *source != checkpoint::from::user;
 }
 
+bool speaks_of_checkpoints(const Choice& choice, const Lookup& lookup) {
+    constexpr std::array told{checkpoint::variable::source, checkpoint::variable::cost,
+                              checkpoint::variable::step};
+    return choice.railhead &&
+           (choice.ckpt_interval || choice.ckpt_signal || choice.ckpt_dir ||
+            std::ranges::any_of(told, [&](const char* name) { return lookup(name).has_value(); }));
+}
+
 Result<Choice> choose(const rails::PluginArguments& arguments, const Lookup& lookup) {
     Values said;
     for (std::size_t row = 0; row < table.size(); ++row) {

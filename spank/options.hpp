@@ -56,6 +56,9 @@ using Lookup = std::function<std::optional<std::string>(std::string_view name)>;
 /// Whether RAILHEAD_CKPT_INTERVAL is what a step around this one was told, and no wish.
 [[nodiscard]] bool tells_interval(const Lookup& lookup);
 
+/// Whether anybody spoke of checkpoints to this job: the user, or Railhead at submission.
+[[nodiscard]] bool speaks_of_checkpoints(const Choice& choice, const Lookup& lookup);
+
 /// The options given, then the variables, then the arguments of plugstack.conf.
 /// Fails with `bad_input` on a variable with a value that its option would refuse.
 [[nodiscard]] Result<Choice> choose(const rails::PluginArguments& arguments, const Lookup& lookup);

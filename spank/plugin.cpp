@@ -11,9 +11,10 @@ extern "C" {
 }
 
 #include "base/guard.hpp"
-#include "checkpoint.hpp"
+#include "companions.hpp"
 #include "in_allocator.hpp"
 #include "in_step.hpp"
+#include "job_end.hpp"
 #include "options.hpp"
 #include "session.hpp"
 
@@ -100,7 +101,7 @@ int slurm_spank_task_init(spank_t spank, int /*count*/, char** /*values*/) {
     return start ? status : -1;  // Slurm looks for a negative status
 }
 
-int slurm_spank_task_exit(spank_t spank, int /*count*/, char** /*values*/) {
-    return entry("task_exit", [&] { finish_companions(Session{spank}); });
+int slurm_spank_task_exit(spank_t /*spank*/, int /*count*/, char** /*values*/) {
+    return entry("task_exit", [&] { finish_companions(); });
 }
 }

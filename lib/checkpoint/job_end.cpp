@@ -22,7 +22,7 @@ std::optional<std::string_view> value_of(std::string_view line, std::string_view
 
 }  // namespace
 
-Result<JobEnd> parse_job_end(std::string_view text, std::uint32_t id) {
+Result<EndTime> parse_job_end(std::string_view text, std::uint32_t id) {
     // The tasks of an array answer to the number of the first one, too.
     const auto number = fmt::format("{}", id);
     for (const auto line : split(text, '\n')) {
@@ -31,7 +31,7 @@ Result<JobEnd> parse_job_end(std::string_view text, std::uint32_t id) {
         }
         const auto value = value_of(line, "EndTime");
         if (value == "Unknown" || value == "NONE" || value == "None") {
-            return JobEnd{};
+            return EndTime{};
         }
         const auto seconds = parse_number<std::int64_t>(value.value_or(""));
         if (!seconds) {
@@ -39,12 +39,12 @@ Result<JobEnd> parse_job_end(std::string_view text, std::uint32_t id) {
                         fmt::format("job {} has no EndTime that is a number: \"{}\"", id,
                                     printable(value.value_or(""))));
         }
-        return JobEnd{seconds};
+        return EndTime{seconds};
     }
     return fail(Errc::not_found, fmt::format("Slurm does not know job {}", id));
 }
 
-Result<JobEnd> ask_job_end(const std::string& scontrol, std::uint32_t id,
+Result<EndTime> ask_job_end(const std::string& scontrol, std::uint32_t id,
                            std::chrono::milliseconds limit) {
     auto text = output_of({scontrol, "-o", "show", "job", fmt::format("{}", id)}, limit,
                           {"SLURM_TIME_FORMAT=%s"});

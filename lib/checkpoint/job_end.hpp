@@ -15,14 +15,14 @@
 namespace railhead::checkpoint {
 
 /// Seconds since 1970; nothing: it may run for ever.
-using JobEnd = std::optional<std::int64_t>;
+using EndTime = std::optional<std::int64_t>;
 
 /// The end of the job `id` in what `scontrol -o show job` prints with SLURM_TIME_FORMAT=%s.
 /// Fails with `not_found` where it is not among them, `bad_input` where its line has no end.
-[[nodiscard]] Result<JobEnd> parse_job_end(std::string_view text, std::uint32_t id);
+[[nodiscard]] Result<EndTime> parse_job_end(std::string_view text, std::uint32_t id);
 
 /// Asks slurmctld.  Fails also as output_of() does.
-[[nodiscard]] Result<JobEnd> ask_job_end(const std::string& scontrol, std::uint32_t id,
+[[nodiscard]] Result<EndTime> ask_job_end(const std::string& scontrol, std::uint32_t id,
                                          std::chrono::milliseconds limit);
 
 /// The scontrol that belongs to a program of Slurm: beside it, or in the "bin" beside its folder.

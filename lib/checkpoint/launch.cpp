@@ -56,6 +56,7 @@ Result<Launch> plan_launch(const LaunchFacts& facts) {
         launch.deadline_s = *facts.end_s - launch.lead_s;
     }
     launch.per_1000_node_days = figures.per_1000_node_days;
+    launch.cost_s = figures.cost_s;
     launch.source = source_of(facts);
     launch.restarts = facts.restarts;
     return launch;

@@ -40,7 +40,7 @@ std::optional<std::string_view> field(std::string_view text, std::string_view ke
 struct Search {
     const ProcessView& view;
     int signal;
-    Found found;
+    Catching found;
 
     void look(pid_t pid, bool itself, int depth) {
         const auto status = view.status(pid);
@@ -56,7 +56,7 @@ struct Search {
         }
         if (itself && status->catches(signal) && !is_launcher(status->name) &&
             !is_starting(status->name)) {
-            found.catching.push_back(pid);
+            found.pids.push_back(pid);
             return;
         }
         for (const auto child : view.children(pid)) {
@@ -85,7 +85,7 @@ std::optional<ProcessStatus> parse_process_status(std::string_view text) {
     return error == std::errc{} && last == end ? std::optional{std::move(status)} : std::nullopt;
 }
 
-Found find_catching(const ProcessView& view, pid_t root, int signal, bool with_root) {
+Catching find_catching(const ProcessView& view, pid_t root, int signal, bool with_root) {
     Search search{view, signal, {}};
     search.look(root, with_root, 0);
     return std::move(search.found);

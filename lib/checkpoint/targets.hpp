@@ -35,13 +35,13 @@ struct ProcessView {
 };
 
 /// What a search below one process found.
-struct Found {
-    std::vector<pid_t> catching;
+struct Catching {
+    std::vector<pid_t> pids;
     bool has_step = false;  ///< an srun: its step has a clock of its own
     std::string name;       ///< of the process that the search began at; "": it is gone
 };
 
 /// Looks from `root` down.  `with_root` false: only below it.
-[[nodiscard]] Found find_catching(const ProcessView& view, pid_t root, int signal, bool with_root);
+[[nodiscard]] Catching find_catching(const ProcessView& view, pid_t root, int signal, bool with_root);
 
 }  // namespace railhead::checkpoint

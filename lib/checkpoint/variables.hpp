@@ -30,6 +30,8 @@ inline constexpr const char* restarts =
 inline constexpr const char* rate = "RAILHEAD_CKPT_RATE";
 /// Of this plugin to itself: "JOB:EPOCH", when a job ends, so that it is asked once; 0: never.
 inline constexpr const char* job_end = "RAILHEAD_CKPT_JOB_END";
+/// Of this plugin to itself: the job whose watcher runs already.
+inline constexpr const char* watched = "RAILHEAD_CKPT_WATCHED";
 
 }  // namespace railhead::checkpoint::variable
 

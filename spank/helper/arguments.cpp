@@ -8,11 +8,11 @@
 
 namespace railhead::helper {
 
-Result<Arguments> Arguments::parse(const std::vector<std::string_view>& words,
+Result<Arguments> Arguments::parse(const std::vector<std::string>& words,
                                    const std::vector<std::string_view>& flags) {
     Arguments arguments;
     for (std::size_t i = 0; i < words.size(); ++i) {
-        const auto name = words[i];
+        const std::string_view name = words[i];
         if (name.size() < 3 || !name.starts_with("--")) {
             return fail(Errc::bad_input, fmt::format("\"{}\" is no option", printable(name)));
         }
@@ -20,7 +20,7 @@ Result<Arguments> Arguments::parse(const std::vector<std::string_view>& words,
         if (!is_flag && i + 1 == words.size()) {
             return fail(Errc::bad_input, fmt::format("{} has no value", printable(name)));
         }
-        const std::string value{is_flag ? std::string_view{} : words[++i]};
+        const auto value = is_flag ? std::string{} : words[++i];
         if (!arguments.values_.emplace(name, value).second) {
             return fail(Errc::bad_input, fmt::format("{} stands twice", printable(name)));
         }

@@ -18,7 +18,7 @@ class Arguments {
  public:
     /// Fails with `bad_input` on a word that is no option, an option that stands twice, and a value
     /// that is missing.  `flags` are the options without a value.
-    [[nodiscard]] static Result<Arguments> parse(const std::vector<std::string_view>& words,
+    [[nodiscard]] static Result<Arguments> parse(const std::vector<std::string>& words,
                                                  const std::vector<std::string_view>& flags = {});
 
     [[nodiscard]] std::optional<std::string> text(std::string_view name) const;

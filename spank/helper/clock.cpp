@@ -119,11 +119,11 @@ class Tasks {
     void call_below(pid_t root) {
         auto found = checkpoint::find_catching(view_, root, options_.signal,
                                                options_.below != Below::in_script);
-        if (options_.below == Below::first_task && found.catching.size() > 1) {
-            found.catching.resize(1);
+        if (options_.below == Below::first_task && found.pids.size() > 1) {
+            found.pids.resize(1);
         }
         bool sent = false;
-        for (const auto pid : found.catching) {
+        for (const auto pid : found.pids) {
             sent = signal_if_caught(view_, pid, options_.signal) == Sent::yes || sent;
         }
         if (!sent && !found.has_step && !found.name.empty() && options_.speaks &&
@@ -252,7 +252,7 @@ class Runner {
 
 }  // namespace
 
-Result<ClockOptions> parse_clock_options(const std::vector<std::string_view>& words) {
+Result<ClockOptions> parse_clock_options(const std::vector<std::string>& words) {
     const auto arguments = Arguments::parse(words, {"--speaks"});
     if (!arguments) {
         return tl::unexpected<Error>{arguments.error()};

@@ -40,7 +40,7 @@ struct ClockOptions {
 };
 
 /// Fails with `bad_input` on what the plugin would never write.
-[[nodiscard]] Result<ClockOptions> parse_clock_options(const std::vector<std::string_view>& words);
+[[nodiscard]] Result<ClockOptions> parse_clock_options(const std::vector<std::string>& words);
 
 /// Runs until the tasks have ended; gives the exit status.
 [[nodiscard]] int run_clock(const ClockOptions& options);

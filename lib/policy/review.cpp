@@ -40,7 +40,8 @@ bool several_partitions(std::string_view list) {
 
 bool Changes::any() const {
     return min_nodes || max_nodes || exclusive || cpus_per_task || tasks || switches ||
-           switch_wait_s || segment || prefer || exclude;
+           switch_wait_s || segment || prefer || exclude || !environment.empty() || warning ||
+           requeue || append || time_limit_min;
 }
 
 namespace {
@@ -55,7 +56,29 @@ bool oversized(const job::JobRequest& request) {
            longer(request.account) || longer(request.qos) || longer(request.reservation) ||
            longer(request.gpus_per_job) || longer(request.gpus_per_node) ||
            longer(request.gpus_per_socket) || longer(request.gpus_per_task) ||
-           longer(request.gpu_bind);
+           longer(request.gpu_bind) || longer(request.checkpoint.interval) ||
+           longer(request.checkpoint.signal) || longer(request.checkpoint.cost) ||
+           longer(request.checkpoint.step);
+}
+
+/// The rules for jobs with GPUs.
+void review_gpus(Work& work) {
+    work.gpus_per_node = agreed_gpus_per_node(work);
+    work.out.seen.gpus = work.demand.total;
+    work.out.seen.gpus_per_node = work.gpus_per_node;
+    if (several_partitions(work.request.partition) && work.gpus_per_node == 0) {
+        work.say("gang", NoteKind::info, "left as it is: the partitions differ in GPUs a node");
+    } else {
+        apply_gang_rule(work);
+    }
+    work.out.seen.nodes = work.nodes;
+    if (!work.out.refusal) {
+        apply_lemons_rule(work);
+        apply_placement_rule(work);
+        apply_steering_rule(work);
+        apply_isolation_rule(work);
+        apply_sockets_rule(work);
+    }
 }
 
 }  // namespace
@@ -88,24 +111,11 @@ Review review(const job::JobRequest& request, const Site& site) {
     if (request.off) {
         work.say("site", NoteKind::advice, "this site does not let jobs turn Railhead off");
     }
-    if (!work.demand.any()) {
-        return out;  // a CPU job
+    if (work.demand.any()) {
+        review_gpus(work);
     }
-    work.gpus_per_node = agreed_gpus_per_node(work);
-    out.seen.gpus = work.demand.total;
-    out.seen.gpus_per_node = work.gpus_per_node;
-    if (several_partitions(request.partition) && work.gpus_per_node == 0) {
-        work.say("gang", NoteKind::info, "left as it is: the partitions differ in GPUs a node");
-    } else {
-        apply_gang_rule(work);
-    }
-    out.seen.nodes = work.nodes;
     if (!out.refusal) {
-        apply_lemons_rule(work);
-        apply_placement_rule(work);
-        apply_steering_rule(work);
-        apply_isolation_rule(work);
-        apply_sockets_rule(work);
+        apply_checkpoint_rule(work);
     }
     return out;
 }

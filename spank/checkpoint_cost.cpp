@@ -22,7 +22,6 @@ namespace railhead::spank {
 namespace {
 
 namespace variable = checkpoint::variable;
-constexpr const char* from_history = "history";
 
 std::optional<std::string> own_variable(std::string_view name) {
     const char* value = std::getenv(std::string{name}.c_str());
@@ -65,22 +64,17 @@ void send(const Session& session, const char* name, const std::string& value) {
 }  // namespace
 
 void send_checkpoint_cost(const Session& session) {
-    const bool is_ours = own_variable(variable::source) == from_history;
     const bool is_step = spank_context() == S_CTX_LOCAL && own_variable("SLURM_JOB_ID");
-    if (is_step || (own_variable(variable::cost) && !is_ours)) {
-        return;  // the job's nodes share the value that it began with
-    }
-    if (is_ours) {  // of the job that this one is submitted from
-        ::unsetenv(variable::cost);
-        ::unsetenv(variable::source);
+    if (is_step || own_variable(variable::cost)) {
+        return;  // the job's nodes share the value that it began with; a user's own counts
     }
     const auto cost_s = checkpoint::cost_of(own_job_name(), &own_variable);
     if (!cost_s) {
         slurm_verbose("railhead: %s", cost_s.error().message.c_str());
     } else if (*cost_s) {
         send(session, variable::cost, fmt::format("{:.3f}", **cost_s));
-        if (is_ours || !own_variable(variable::interval)) {  // an interval of the user's stays one
-            send(session, variable::source, from_history);
+        if (!own_variable(variable::interval)) {  // an interval of the user's stays one
+            send(session, variable::source, std::string{checkpoint::from::history});
         }
     }
 }

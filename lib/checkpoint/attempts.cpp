@@ -64,7 +64,7 @@ std::string hold_reason(std::uint32_t failures, std::uint32_t job) {
 }
 
 std::optional<double> lost_s(const Attempt& attempt) {
-    if (!attempt.ended_s || attempt.cause == Cause::completed) {
+    if (!attempt.ended_s || attempt.cause == Cause::completed || attempt.cause == Cause::exited) {
         return std::nullopt;
     }
     return std::max(0.0, *attempt.ended_s - attempt.last_s.value_or(attempt.started_s));

@@ -50,7 +50,7 @@ struct Attempt {
 [[nodiscard]] std::string hold_reason(std::uint32_t failures, std::uint32_t job);
 
 /// The work that was lost when an attempt ended: since its last checkpoint, or its start.  Nothing
-/// where it runs, ended well, or its end is not known.
+/// where it runs or may have ended well.
 [[nodiscard]] std::optional<double> lost_s(const Attempt& attempt);
 
 /// What Slurm says of a job while its tasks end: fields of "scontrol show job".

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "base/file.hpp"
 #include "base/text.hpp"
 #include "report/quantity_text.hpp"
 
@@ -20,15 +19,6 @@ namespace {
 using namespace std::chrono_literals;
 using checkpoint::Attempt;
 using checkpoint::Cause;
-
-/// One line on the job's standard error, written at once so that no other gets into it.
-void say(const std::string& text) {
-    static_cast<void>(write_all(STDERR_FILENO, "railhead: " + printable(text) + "\n"));
-}
-
-void say(const Error& error) {
-    say(error.message);
-}
 
 std::optional<std::string> own_variable(std::string_view name) {
     // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
@@ -54,8 +44,9 @@ checkpoint::Scan scan_folder(const std::string& path, const checkpoint::Watch& w
 
 }  // namespace
 
-JobWatch::JobWatch(const WatchOptions& options, double now_s)
+JobWatch::JobWatch(const WatchOptions& options, double now_s, Say say)
     : options_{options},
+      say_{std::move(say)},
       job_{options.job},
       watch_{{.started_s = now_s,
               .interval_s = options.interval_s,
@@ -75,15 +66,15 @@ void JobWatch::read_record(double now_s) {
     auto state = path ? checkpoint::StateFolder::make(*path, ::geteuid())
                       : Result<checkpoint::StateFolder>{tl::unexpected{path.error()}};
     if (!state) {
-        say("no record of this job's checkpoints is kept: " + state.error().message);
+        say_("no record of this job's checkpoints is kept: " + state.error().message);
     } else {
         state_ = std::move(*state);
         auto found = state_->read_record(options_.job);
         if (!found && found.error().code != Errc::not_found) {
             const auto aside = state_->put_record_aside(options_.job);
-            say(found.error().message +
-                (aside ? fmt::format(": put aside as \"{}\", a new record begins", *aside)
-                       : std::string{": "} + aside.error().message));
+            say_(found.error().message +
+                 (aside ? fmt::format(": put aside as \"{}\", a new record begins", *aside)
+                        : std::string{": "} + aside.error().message));
             if (!aside) {
                 state_.reset();
             }
@@ -106,6 +97,10 @@ void JobWatch::read_record(double now_s) {
     if (!record_.attempts.empty()) {
         find_out_how_it_ended(attempt(), now_s);
     }
+    if (record_.hold) {  // it runs, so somebody has freed it
+        own_comment_ = record_.hold->comment;
+        record_.hold.reset();
+    }
     record_.attempts.push_back({options_.restarts, now_s, std::nullopt, Cause::unknown, 0, {}});
     if (record_.attempts.size() > checkpoint::Record::most_attempts) {
         record_.attempts.erase(record_.attempts.begin());
@@ -122,6 +117,8 @@ void JobWatch::find_out_how_it_ended(Attempt& last, double now_s) const {
     }
     if (const auto cause = job_.ended_by(last.restarts, 5s); cause && *cause != Cause::unknown) {
         last.cause = *cause;
+    } else if (last.cause == Cause::exited) {
+        last.cause = Cause::failed;  // it would not be requeued else
     }
     if (!last.ended_s) {
         const auto job = job_.look(5s);
@@ -137,6 +134,8 @@ void JobWatch::begin(double now_s) {
     if (options_.hold && attempt().checkpoints == 0 && !record_.hold &&
         checkpoint::is_to_be_held(failures, options_.attempts)) {
         hold(failures, now_s);
+    } else if (options_.hold && own_comment_) {
+        put_comment_back();
     }
     write();
 }
@@ -146,16 +145,26 @@ void JobWatch::begin(double now_s) {
 void JobWatch::hold(std::uint32_t failures, double now_s) {
     const auto reason = checkpoint::hold_reason(failures, options_.job);
     const auto job = job_.look(5s);
-    if (auto held = job_.hold(); !held) {
-        return say("the job cannot be held: " + held.error().message);
+    if (job && !job->can_requeue) {
+        return;
     }
-    const auto comment = job ? job->comment : std::string{};
+    if (auto held = job_.hold(); !held) {
+        return say_("the job cannot be held: " + held.error().message);
+    }
+    const auto comment = own_comment_.value_or(job ? job->comment : std::string{});
     record_.hold = checkpoint::Hold{now_s, reason, comment};
-    say(reason.substr(std::string_view{"railhead: "}.size()));
+    say_(reason.substr(std::string_view{"railhead: "}.size()));
     const auto all = comment.empty() ? reason : comment + "; " + reason;
     if (auto set = job_.set_comment(all); !set) {
-        say(set.error());
+        say_(set.error().message);
     }
+}
+
+void JobWatch::put_comment_back() {
+    if (auto set = job_.set_comment(*own_comment_); !set) {
+        say_(set.error().message);
+    }
+    own_comment_.reset();
 }
 
 void JobWatch::release() {
@@ -163,13 +172,13 @@ void JobWatch::release() {
         return;
     }
     if (auto released = job_.release(); !released) {
-        return say("the job stays held: " + released.error().message);
+        return say_("the job stays held: " + released.error().message);
     }
-    if (auto set = job_.set_comment(record_.hold->comment); !set) {
-        say(set.error());
-    }
+    own_comment_ = record_.hold->comment;
+    put_comment_back();
     record_.hold.reset();
-    say("a checkpoint is complete: the job is held no longer");
+    write();
+    say_("a checkpoint is complete: the job is held no longer");
 }
 
 // ---- looks ---------------------------------------------------------------------------------
@@ -208,24 +217,23 @@ void JobWatch::take(const checkpoint::News& news, double now_s) {
         if (checkpoint.write_s && *checkpoint.write_s > 0) {
             costs_s_.push_back(*checkpoint.write_s);
         }
-        if (checkpoint.interval_s) {
-            intervals_s_.push_back(*checkpoint.interval_s);
-        }
     }
     for (const auto& broken : news.broken) {
         record_.broken.push_back(broken);
-        say(fmt::format("checkpoint \"{}\" is not complete: {}", broken.name, broken.why));
+        say_(fmt::format("checkpoint \"{}\" is not complete: {}", broken.name, broken.why));
     }
     if (news.late_s) {
-        say(fmt::format("no checkpoint in \"{}\" for {}: the interval is {}", options_.folder,
-                        report::time_text(*news.late_s), report::time_text(options_.interval_s)));
+        say_(fmt::format("no checkpoint in \"{}\" for {}: the interval is {}", options_.folder,
+                         report::time_text(*news.late_s), report::time_text(options_.interval_s)));
     }
     if (!news.complete.empty()) {
-        release();
         keep_cost(now_s);
     }
     if (!news.complete.empty() || !news.broken.empty()) {
         write();
+    }
+    if (!news.complete.empty()) {
+        release();
     }
 }
 
@@ -239,9 +247,9 @@ void JobWatch::keep_cost(double now_s) {
     auto kept =
         state_->add_cost(options_.name, {options_.job, options_.restarts, *cost_s, now_s}, told);
     if (!kept) {
-        say("the cost of a checkpoint is not kept: " + kept.error().message);
+        say_("the cost of a checkpoint is not kept: " + kept.error().message);
     } else if (!told.empty()) {
-        say(told);
+        say_(told);
     }
 }
 
@@ -250,7 +258,7 @@ void JobWatch::write() {
         return;
     }
     if (auto written = state_->write_record(record_); !written) {
-        say(written.error());
+        say_(written.error().message);
     }
 }
 
@@ -301,12 +309,12 @@ std::string JobWatch::summary(double now_s) const {
 
 void JobWatch::end(double now_s) {
     take(watch_.finish(now_s, scan()), now_s);
-    if (attempt().cause == Cause::unknown) {
+    if (attempt().cause == Cause::unknown || attempt().cause == Cause::exited) {
         attempt().cause = ask_for_cause();
     }
     attempt().ended_s = now_s;
     write();
-    say(summary(now_s));
+    say_(summary(now_s));
 }
 
 }  // namespace railhead::helper

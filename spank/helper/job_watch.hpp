@@ -2,6 +2,7 @@
 // and done about a job that fails again and again.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +18,10 @@ namespace railhead::helper {
 
 class JobWatch {
  public:
-    JobWatch(const WatchOptions& options, double now_s);
+    /// Tells the job's user something: one line, which may hold names of any characters.
+    using Say = std::function<void(const std::string& line)>;
+
+    JobWatch(const WatchOptions& options, double now_s, Say say);
 
     /// Reads what is known of the job, and holds it where it is time.
     void begin(double now_s);
@@ -42,6 +46,7 @@ class JobWatch {
     void find_out_how_it_ended(checkpoint::Attempt& last, double now_s) const;
     void hold(std::uint32_t failures, double now_s);
     void release();
+    void put_comment_back();
     [[nodiscard]] checkpoint::Scan scan();
     void take(const checkpoint::News& news, double now_s);
     void keep_cost(double now_s);
@@ -50,12 +55,13 @@ class JobWatch {
     [[nodiscard]] std::string summary(double now_s) const;
 
     WatchOptions options_;
+    Say say_;
     SlurmJob job_;
     checkpoint::Watch watch_;
     checkpoint::Record record_;
     std::optional<checkpoint::StateFolder> state_;
-    std::vector<double> costs_s_;  ///< of this attempt
-    std::vector<double> intervals_s_;
+    std::optional<std::string> own_comment_;  ///< the job's, where ours stands in its place
+    std::vector<double> costs_s_;             ///< of this attempt
     Changes changes_;
     bool is_again_ = false;  ///< something is followed that was not: look again at once
     double scan_took_s_ = 0;

@@ -83,6 +83,7 @@ JobState parse_job_state(const std::string& text) {
             job.reason = value_of(line, "Reason");
         } else if (line.starts_with("Requeue=")) {
             job.exit_code = value_of(line, "ExitCode");
+            job.can_requeue = value_of(line, "Requeue") != "0";
             job.restarts = parse_number<std::uint32_t>(value_of(line, "Restarts")).value_or(0);
         } else if (line.starts_with("SubmitTime=")) {
             job.submitted_s = parse_time(value_of(line, "SubmitTime"));

@@ -17,6 +17,7 @@ namespace railhead::helper {
 struct JobState {
     std::string state, reason, exit_code, comment;
     std::uint32_t restarts = 0;
+    bool can_requeue = true;
     std::optional<double> submitted_s;  ///< of a requeued job: when it was requeued
 };
 

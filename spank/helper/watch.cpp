@@ -10,10 +10,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "job_watch.hpp"
 #include "watch_options.hpp"
 
@@ -59,6 +59,11 @@ int milliseconds_until(double at_s) {
     constexpr double most_s = 3600;  // the clock may be set
     constexpr double ms_per_s = 1000;
     return static_cast<int>(std::ceil(std::clamp(at_s - now_s(), 0.0, most_s) * ms_per_s));
+}
+
+/// On the job's standard error, written at once so that no other line gets into it.
+void say(const std::string& line) {
+    static_cast<void>(write_all(STDERR_FILENO, "railhead: " + printable(line) + "\n"));
 }
 
 void run(JobWatch& job, int end_fd, int signals) {
@@ -107,11 +112,11 @@ void run(JobWatch& job, int end_fd, int signals) {
 int watch(const std::vector<std::string>& arguments) {
     const auto options = parse_watch_options(arguments);
     if (!options) {
-        std::fprintf(stderr, "railhead: %s\n", options.error().message.c_str());
+        say(options.error().message);
         return 2;
     }
     const auto signals = take_signals();
-    JobWatch job{*options, now_s()};
+    JobWatch job{*options, now_s(), &say};
     job.begin(now_s());
     run(job, options->end_fd, signals.get());
     job.end(now_s());

@@ -4,14 +4,16 @@ The trainers are small scripts that write as frameworks do.  The watcher is star
 script, its --end-fd a pipe that the script holds open, as the plugin holds one.
 """
 
+import contextlib
 import json
 import re
 import time
+from pathlib import Path
 
 import pytest
 
 from conftest import BUILD, empty
-from keeper import wait_until
+from keeper import descendants, wait_until
 from rig import Rig
 
 HELPER = BUILD / "spank" / "railhead-ckpt"
@@ -66,6 +68,7 @@ def shared():
 def rig(shared):
     shared.run("rm -rf ckpt .local; mkdir ckpt")
     yield shared
+    shared.revive_nodes()
     empty(shared)
 
 
@@ -164,7 +167,7 @@ def test_a_job_whose_node_dies_again_and_again_is_held_with_a_reason(rig):
         node = rig.job_info(job)["BatchHost"]
         rig.kill_node(node)
         assert wait_until(lambda: rig.job_info(job)["JobState"] == "PENDING", 60, 0.2), rig.job_info(job)
-        rig.start_slurmd(node)
+        rig.revive_nodes()
         if not attempt:
             start_now(rig, job)
 
@@ -216,6 +219,80 @@ def test_another_nodes_death_is_told_from_a_preemption(rig):
     other = next(name for name in rig.names if name != rig.job_info(job)["BatchHost"])
     rig.kill_node(other)
     assert wait_until(lambda: rig.job_info(job)["JobState"] == "PENDING", 60, 0.2), rig.job_info(job)
-    rig.start_slurmd(other)
-
     assert record(rig, job)["attempts"][0]["cause"] == "node"
+
+
+# -- started by the plugin ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def launching(plugins):
+    if not HELPER.exists():
+        pytest.skip(f"{HELPER} is not built")
+    plugstack = f"optional {{plugins}}/spank_railhead.so helper={HELPER} cache={{run}}/railhead\n"
+    with Rig(4, gpus=0, plugins=plugins, plugstack=plugstack) as rig:
+        yield rig
+
+
+def watchers(rig):
+    """The command lines of the watchers that run in this cluster."""
+    lines = []
+    for pid in descendants(rig.keeper.pid):
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+            if words[0].endswith("railhead-ckpt") and words[1:2] == ["watch"]:
+                lines.append(words)
+    return lines
+
+
+@pytest.mark.parametrize("start", ["sbatch", "srun"])
+def test_a_job_of_four_nodes_has_one_watcher(launching, start):
+    launching.run("rm -rf ckpt .local; mkdir ckpt")
+    words = ["-N4", "--ckpt-dir=ckpt"]
+    if start == "sbatch":
+        job = launching.sbatch("#!/bin/sh\nsrun sleep 3 & srun --overlap sleep 3; wait\n", *words)
+    else:
+        step = launching.popen(["srun", *words, "sleep", "3"])
+    seen = []
+    assert wait_until(lambda: seen.append(len(watchers(launching))) or seen[-1] > 0, 20)
+    for _ in range(20):
+        seen.append(len(watchers(launching)))
+        time.sleep(0.1)
+
+    assert max(seen) == 1
+    if start == "sbatch":
+        launching.wait_job(job)
+        assert "0 checkpoints complete" in job.output()
+    else:
+        assert step.wait(30) == 0
+    assert wait_until(lambda: not watchers(launching), 5)
+
+
+@pytest.mark.parametrize("named", ["option", "script", "environment"])
+def test_what_a_checkpoint_took_goes_along_with_the_next_job_of_that_name(launching, named):
+    launching.run("rm -rf ckpt .local; mkdir ckpt")
+    write, _ = LAYOUTS["PyTorch DCP"]
+    first = launching.sbatch(f"#!/bin/sh\n#SBATCH -J train\n{write}\nsleep 1\n", "-N2", "--ckpt-dir=ckpt")
+    launching.wait_job(first)
+    assert "1 checkpoint complete" in first.output()
+
+    say = "env | grep RAILHEAD_CKPT | sort\n"
+    options = {"option": (["-J", "train"], "", {}), "script": ([], "#SBATCH --job-name=train\n", {}),
+               "environment": ([], "", {"SBATCH_JOB_NAME": "train"})}[named]
+    second = launching.sbatch(f"#!/bin/sh\n{options[1]}{say}", "-N2", *options[0], env=options[2])
+    other = launching.sbatch(f"#!/bin/sh\n{say}", "-N2", "-J", "other")
+    own = launching.sbatch(f"#!/bin/sh\n{say}", "-N2", "-J", "train", env={"RAILHEAD_CKPT_COST": "77"})
+    for job in (second, other, own):
+        launching.wait_job(job)
+
+    cost = re.search(r"RAILHEAD_CKPT_COST=(.*)", second.output())
+    assert cost and 0.9 < float(cost[1]) < 2.5, second.output()
+    assert "RAILHEAD_CKPT_COST" not in other.output()
+    assert "RAILHEAD_CKPT_COST=77\n" in own.output()
+
+
+def test_a_damaged_history_refuses_nobody(launching):
+    launching.run("rm -rf .local; mkdir -p -m 700 .local/state/railhead; echo '{' > .local/state/railhead/history.json")
+    job = launching.sbatch("#!/bin/sh\ntrue\n", "-J", "train")
+    assert launching.wait_job(job)["JobState"] == "COMPLETED"
+    assert job.stderr == ""

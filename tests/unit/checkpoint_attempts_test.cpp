@@ -74,6 +74,7 @@ TEST_CASE("work is lost since the last checkpoint, or the start", "[checkpoint][
     CHECK(lost_s(ended(Cause::node, 2)) == 100.0);
     CHECK(lost_s(ended(Cause::node)) == 500.0);
     CHECK_FALSE(lost_s(ended(Cause::completed)));
+    CHECK_FALSE(lost_s(ended(Cause::exited)));  // well, as far as anybody knows
     CHECK_FALSE(lost_s(Attempt{}));
 }
 

@@ -68,6 +68,7 @@ def shared():
 def rig(shared):
     shared.run("rm -rf ckpt .local; mkdir ckpt")
     yield shared
+    shared.run(["scancel", f"--user={shared.user}"], user="root", check=False)
     shared.revive_nodes()
     empty(shared)
 

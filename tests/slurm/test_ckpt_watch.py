@@ -166,9 +166,10 @@ def test_a_job_whose_node_dies_again_and_again_is_held_with_a_reason(rig):
         assert held == bool(attempt)
         assert rig.job_info(job)["JobState"] == "RUNNING"  # a hold stops nobody who runs
         node = rig.job_info(job)["BatchHost"]
+        # It stays dead, so the next attempt is on the other one: slurmctld's message to end the job on a
+        # node that is back at once would end the new attempt.
         rig.kill_node(node)
         assert wait_until(lambda: rig.job_info(job)["JobState"] == "PENDING", 60, 0.2), rig.job_info(job)
-        rig.revive_nodes()
         if not attempt:
             start_now(rig, job)
 
@@ -177,6 +178,7 @@ def test_a_job_whose_node_dies_again_and_again_is_held_with_a_reason(rig):
     assert "1 attempt in a row failed before a checkpoint" in info["Comment"]
     assert status(rig, job)["held"] is True
     assert "railhead: 1 attempt in a row failed" in job.output()
+    rig.revive_nodes()
     rig.run(["scontrol", "update", f"JobId={job.id}", "StartTime=now"])
     time.sleep(4)
     assert rig.job_info(job)["JobState"] == "PENDING"  # it waits for a person

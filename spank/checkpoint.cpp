@@ -64,16 +64,14 @@ Settings settings_of(const Session& session, SitePolicy& policy) {
     const auto partition = text_of(session, "SLURM_JOB_PARTITION");
     const auto account = text_of(session, "SLURM_JOB_ACCOUNT");
     const auto qos = text_of(session, "SLURM_JOB_QOS");
-    const auto settings = policy::settings_of(
-        *site, {.partition = partition, .account = account, .qos = qos});
+    const auto settings =
+        policy::settings_of(*site, {.partition = partition, .account = account, .qos = qos});
     return settings.enabled ? std::optional{settings.checkpoint} : std::nullopt;
 }
 
 /// Whether the job says that it checkpoints and resumes, but for a signal of its own.
 bool declares(const Session& session, const Choice& choice, const Settings& settings) {
-    const auto is_set = [&](const std::string& name) {
-        return session.variable(name).has_value();
-    };
+    const auto is_set = [&](const std::string& name) { return session.variable(name).has_value(); };
     return choice.ckpt_interval ||
            (settings && settings->declares && std::ranges::any_of(*settings->declares, is_set));
 }

@@ -21,7 +21,7 @@ struct CheckpointStep {
     checkpoint::Launch launch;
     std::uint32_t nodes = 1;                       ///< that fail together
     std::optional<checkpoint::SignalWish> signal;  ///< of the clock; nothing: there is none
-    std::string folder;          ///< that is to be watched, absolute; "": none
+    std::string folder;                            ///< that is to be watched, absolute; "": none
     std::uint32_t attempts = 0;  ///< failures in a row before the job is held; 0: never
 };
 

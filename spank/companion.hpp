@@ -31,9 +31,9 @@ class Companion {
                                                 bool wants_pid);
 
     /// In the first task's process: starts the program with "--end-fd FD", and "--pid PID" of the
-    /// task where wanted, at the end of its arguments.  It has the step's standard error, no other descriptor
-    /// but FD, all signals blocked, and "/" for its folder.
-    /// Fails with `unavailable` where there is no process; not where there is no such program.
+    /// task where wanted, at the end of its arguments.  It has the step's standard error, no other
+    /// descriptor but FD, all signals blocked, and "/" for its folder. Fails with `unavailable`
+    /// where there is no process; not where there is no such program.
     [[nodiscard]] Result<void> start() const;
 
     /// In slurmstepd, after the last task: tells the program to end, and waits for it until
@@ -41,8 +41,8 @@ class Companion {
     void finish(std::chrono::milliseconds limit);
 
  private:
-    Companion(std::vector<std::string> words, std::vector<std::string> environment,
-              bool wants_pid, UniqueFd ours, UniqueFd theirs)
+    Companion(std::vector<std::string> words, std::vector<std::string> environment, bool wants_pid,
+              UniqueFd ours, UniqueFd theirs)
         : words_{std::move(words)},
           environment_{std::move(environment)},
           wants_pid_{wants_pid},

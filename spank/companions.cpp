@@ -75,9 +75,8 @@ std::optional<std::string> distrust(const std::string& helper) {
 std::vector<std::string> environment_of(const Session& session) {
     const auto scontrol = own_scontrol();
     const auto folder = scontrol.substr(0, scontrol.rfind('/') + 1);
-    std::vector<std::string> result{"LC_ALL=C",
-                                    fmt::format("PATH={}{}/usr/local/bin:/usr/bin:/bin", folder,
-                                                folder.empty() ? "" : ":")};
+    std::vector<std::string> result{"LC_ALL=C", fmt::format("PATH={}{}/usr/local/bin:/usr/bin:/bin",
+                                                            folder, folder.empty() ? "" : ":")};
     constexpr std::array names{"HOME",
                                "XDG_STATE_HOME",
                                "SLURM_CONF",

@@ -45,7 +45,7 @@ Result<EndTime> parse_job_end(std::string_view text, std::uint32_t id) {
 }
 
 Result<EndTime> ask_job_end(const std::string& scontrol, std::uint32_t id,
-                           std::chrono::milliseconds limit) {
+                            std::chrono::milliseconds limit) {
     auto text = output_of({scontrol, "-o", "show", "job", fmt::format("{}", id)}, limit,
                           {"SLURM_TIME_FORMAT=%s"});
     if (!text) {

@@ -133,6 +133,10 @@ TEST_CASE("the end of a job is read from scontrol", "[checkpoint][job-end]") {
     const auto c = GENERATE(values<Case>({
         {"one job", "JobId=7 JobName=a EndTime=1796040000 Deadline=N/A\n", 1'796'040'000},
         {"no limit", "JobId=7 JobName=a EndTime=Unknown Deadline=N/A\n", std::nullopt},
+        {"no limit, as Slurm tells it of a job that runs",
+         "JobId=7 TimeLimit=UNLIMITED StartTime=1000 EndTime=31537000\n", std::nullopt},
+        {"no limit, but preempted: its grace ends",
+         "JobId=7 TimeLimit=UNLIMITED StartTime=1000 EndTime=2000\n", 2000},
         {"a task of an array, whose first has the array's number",
          "JobId=9 ArrayJobId=7 ArrayTaskId=2 EndTime=5\nJobId=7 ArrayJobId=7 ArrayTaskId=1 "
          "EndTime=6\n",

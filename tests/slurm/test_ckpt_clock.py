@@ -92,8 +92,9 @@ def test_ranks_that_start_two_seconds_apart_are_called_at_the_same_ticks(rig):
     assert all(round(when) % 2 == 0 for when in times(first) + times(second))
 
 
-def test_the_last_call_comes_a_lead_before_the_end(rig):
-    # A minute's limit; cost and step are 1 s, so the lead is 62 s: too late.  With two minutes it is 58 s after the start.
+def test_the_last_call_comes_a_lead_before_the_end(start):
+    rig = start(1)
+    # Cost and step are 1 s, so the lead is 62 s; with a limit of two minutes the last call is 58 s after the start.
     env = {"RAILHEAD_CKPT_COST": "1", "RAILHEAD_CKPT_STEP": "1"}
     found, _ = srun(rig, "63", options=["-N1", "-t2", "--ckpt-signal=USR1", "--ckpt-interval=1h"], env=env, timeout=100)
     called, = (when for when in times(found[0]) if round(when) % 3600)

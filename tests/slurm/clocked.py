@@ -57,7 +57,7 @@ write()
 
 
 def clocked_rig(nodes=2, *, line=LINE, **options):
-    return Rig(nodes, plugins=PLUGINS, gpus=0, plugstack=line, **options)
+    return Rig(nodes, plugins=PLUGINS, plugstack=line, **{"gpus": 0, **options})
 
 
 def catch(rig):

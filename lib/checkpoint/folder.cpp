@@ -161,7 +161,8 @@ bool Folder::is_remote() const {
 }
 
 bool is_remote_magic(std::uint64_t magic) {
-    // linux/magic.h has some; the others are those that the file systems' own sources give.
+    // linux/magic.h has NFS, CephFS, FUSE, CIFS, SMB2, 9p and AFS; the others are as common tools
+    // list them.
     constexpr std::array<std::uint64_t, 12> remote{
         0x6969,      // NFS
         0x0bd00bd0,  // Lustre

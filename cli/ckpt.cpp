@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "checkpoint/recommend.hpp"
 #include "checkpoint/trials.hpp"
+#include "ckpt_status.hpp"
 #include "command.hpp"
 #include "job/quantity.hpp"
 #include "output_file.hpp"
@@ -278,7 +279,12 @@ void add_ckpt(CLI::App& app, Console& console) {
     add_simulation(*command, *options);
     command->add_flag("--json", options->json, "Write JSON, schema railhead.ckpt/1");
     command->add_option("--svg", options->svg, "Also draw the cost curve into this file");
-    command->callback([options, &console] { run(*options, console); });
+    add_ckpt_status(*command, console);
+    command->callback([options, command, &console] {
+        if (command->get_subcommands().empty()) {
+            run(*options, console);
+        }
+    });
 }
 
 }  // namespace railhead::cli

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from keeper import wait_until
-from rig import Rig, slurm_version
+from keeper import Freezer, wait_until
+from rig import Rig, has_freezer, slurm_version
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("RAILHEAD_BUILD") or CHECKOUT / "build" / "dev").resolve()
@@ -21,6 +21,7 @@ PLUGINS = BUILD / "plugins"
 NODE_XML = CHECKOUT / "tests" / "data" / "nodes" / "dgx-h100.xml"
 
 ENFORCE = 'mode = "enforce"\nplacement.wait = "5m"\n'
+needs_freezer = pytest.mark.skipif(not has_freezer(), reason=f"no cgroup v1 freezer at {Freezer.ROOT}")
 PLUGSTACK = "optional {plugins}/spank_railhead.so topology={etc}/node.xml cache={run}/railhead\n"
 
 

@@ -128,12 +128,43 @@ class Account:
         os.close(self.lock)
 
 
+class Freezer:
+    """The folders that slurmd makes in the freezer of cgroup v1, by the name of the node: slurm_n01.
+
+    Clusters that run at once share them, so none goes before the last cluster does.  The lock is on a file of
+    the freezer, which is one even where clusters run in chroots of their own; slurmstepd locks the folder.
+    """
+
+    ROOT = Path("/sys/fs/cgroup/freezer")
+
+    def __init__(self):
+        self.lock = os.open(self.ROOT / "release_agent", os.O_RDONLY)
+        fcntl.flock(self.lock, fcntl.LOCK_SH)
+
+    def release(self, jobs):
+        """Removes the folders of the jobs with these numbers, and all of them where nobody else needs any."""
+        for folder in self.ROOT.glob("slurm_n*/uid_*/job_*"):
+            if int(folder.name.removeprefix("job_")) in jobs:
+                self.remove(folder)
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for folder in self.ROOT.glob("slurm_n*"):
+                self.remove(folder)
+        os.close(self.lock)
+
+    @staticmethod
+    def remove(folder):
+        for path, _, _ in os.walk(folder, topdown=False):
+            with contextlib.suppress(OSError):
+                os.rmdir(path)
+
+
 class Keeper:
     def __init__(self):
         self.daemons = {}  # name -> pid, in order of start
         self.ended = {}  # pid -> exit status, as a shell would say it
         self.folder = None
-        self.cgroups = []
+        self.freezer, self.jobs = None, range(0)
         self.account = None
 
     def reap(self, *_):
@@ -146,10 +177,15 @@ class Keeper:
 
     # -- requests ---------------------------------------------------------------------------
 
-    def adopt(self, folder, cgroups, user):
-        """From now on the folder, these cgroup subtrees and our share of `user` are ours to remove."""
-        self.folder, self.cgroups = folder, cgroups
+    def adopt(self, folder, user, freezer):
+        """From now on the folder, our share of `user` and of the freezer are ours to remove."""
+        self.folder = folder
         self.account = Account(user)
+        self.freezer = Freezer() if freezer else None
+
+    def number_jobs(self, first, count):
+        """Says which numbers the cluster's jobs have."""
+        self.jobs = range(first, first + count)
 
     def start(self, name, argv, env, user, output):
         with open(output, "ab") as log:
@@ -197,10 +233,8 @@ class Keeper:
 
     def clean_up(self):
         self.stop_all()
-        for root in self.cgroups:
-            for path, _, _ in os.walk(root, topdown=False):
-                with contextlib.suppress(OSError):
-                    os.rmdir(path)
+        if self.freezer:
+            self.freezer.release(self.jobs)
         if self.folder:
             shutil.rmtree(self.folder, ignore_errors=True)
         if self.account:

@@ -32,7 +32,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from keeper import die_with_parent, wait_until
+from keeper import Freezer, descendants, die_with_parent, end, wait_until
 
 USER = "railhead-test"
 KEEPER = Path(__file__).with_name("keeper.py")
@@ -106,6 +106,40 @@ def closed_to_others(folder):
     return next((part for part in way if not part.stat().st_mode & 0o001), None)
 
 
+def has_freezer():
+    """Whether proctrack/cgroup can be had here: the freezer of cgroup v1 is mounted where Slurm looks for it."""
+    return Path(Freezer.ROOT, "release_agent").exists()
+
+
+def is_slurmd(pid, node):
+    with contextlib.suppress(OSError):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        return os.path.basename(words[0]) == b"slurmd" and node.encode() in words
+    return False  # ended while we looked
+
+
+def open_sockets(pid):
+    """The inodes of a process's sockets, as /proc/net/unix names them."""
+    found = set()
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                found.update(re.findall(r"^socket:\[(\d+)\]$", os.readlink(entry.path)))
+    return found
+
+
+def environment_of(pid):
+    """The "NAME=value" that a process was started with."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
+    return []
+
+
+def end_all(select, timeout, step):
+    if not end(select, signal.SIGKILL, timeout):
+        raise RigError(f"{step}: still there after {timeout} s: {sorted(select())}")
+
+
 def tree(leaves, names):
     """topology.conf: the nodes dealt to `leaves` switches in equal runs, one spine above."""
     size = -(-len(names) // leaves)
@@ -148,16 +182,20 @@ class Rig:
     scheduler   SchedulerParameters
     env         more environment for slurmctld
     cloud       nodes only exist in slurmctld: placement is real, nothing runs, 10,000 nodes are fine
-    proctrack   "linuxproc", or "cgroup" (freezer of cgroup v1)
+    proctrack   "linuxproc", or "cgroup" (freezer of cgroup v1, see has_freezer())
+    node_timeout  seconds after which a silent node is DOWN; its jobs are then requeued, and start soon
+    grace       seconds that a preempted job has; there is then a partition "urgent" that preempts the others
     enforce     AccountingStorageEnforce; there are then a database, slurmdbd, and the account "lab" with the user
     folder      where; default is a new folder below the temporary one
     """
 
     def __init__(self, nodes=8, *, leaves=0, topology=None, partitions=None, plugins=None, job_submit=False,
                  plugstack="", policy=None, files=None, extra="", scheduler="bf_interval=1,sched_interval=2",
-                 select="CR_Core", env=None, cloud=False, proctrack="linuxproc", enforce="", folder=None, user=USER, **node):
+                 select="CR_Core", env=None, cloud=False, proctrack="linuxproc", node_timeout=None,
+                 grace=None, enforce="", folder=None, user=USER, **node):
         self.nodes = [Nodes(nodes, **node)] if isinstance(nodes, int) else list(nodes)
         self.partitions = partitions or "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
+        self.node_timeout, self.grace = node_timeout, grace
         self.plugins = Path(plugins).resolve() if plugins else None
         self.job_submit, self.plugstack, self.policy = job_submit, plugstack, policy
         self.files = dict(files or {})
@@ -231,8 +269,7 @@ class Rig:
         self.dir, self.etc, self.logs, self.work = made, made / "etc", made / "log", made / "work"
         self.keeper = subprocess.Popen(
             [sys.executable, KEEPER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
-        cgroups = [f"/sys/fs/cgroup/freezer/slurm_{name}" for name in self.names] if self.proctrack == "cgroup" else []
-        self._keep("adopt", step=f"make the user {self.user}", folder=str(made), cgroups=cgroups, user=self.user)
+        self._keep("adopt", step=f"make the user {self.user}", folder=str(made), user=self.user, freezer=self.proctrack == "cgroup")
 
         made.chmod(0o755)
         if barrier := closed_to_others(made):
@@ -326,6 +363,40 @@ class Rig:
         """Ends slurmctld or the slurmd of node `name`; steps live on."""
         self._keep("stop", name=name, sig=int(sig), timeout=timeout)
 
+    # -- nodes that die -----------------------------------------------------------------------
+
+    def processes_of(self, name):
+        """The pids of all that a node runs: its slurmd, the slurmstepds and what they started."""
+        ours = descendants(self.keeper.pid)
+        sockets = {line.split()[6] for line in Path("/proc/net/unix").read_text().splitlines()
+                   if f" {self.dir}/spool/{name}/" in line}
+        roots = [pid for pid in ours if is_slurmd(pid, name) or sockets & open_sockets(pid)]
+        # A task that has left its step's tree still has the environment of its step.
+        strays = [pid for pid in ours if f"SLURMD_NODENAME={name}" in environment_of(pid)]
+        return {*roots, *strays, *(below for pid in roots for below in descendants(pid))}
+
+    def kill_node(self, name, timeout=10):
+        """The node dies, as for a loss of power: its slurmd, its slurmstepds and all tasks at once, by pid."""
+        self.kill_slurmd(name)  # first, or it would tell of the others' end
+        end_all(lambda: self.processes_of(name), timeout, f"kill the node {name}")
+
+    def kill_slurmd(self, name, timeout=10):
+        """Only the slurmd of a node dies: to slurmctld the node is gone, but its steps live on."""
+        end_all(lambda: {pid for pid in descendants(self.keeper.pid) if is_slurmd(pid, name)}, timeout,
+                f"kill the slurmd of {name}")
+
+    def revive_nodes(self):
+        """Starts each slurmd that was killed; returns when all nodes are idle."""
+        running = descendants(self.keeper.pid)
+        for name in self.names:
+            if not any(is_slurmd(pid, name) for pid in running):
+                self.start_slurmd(name)
+        # A node that a test set DOWN itself stays so.
+        states = dict(line.split() for line in self.run(["sinfo", "-h", "-N", "-o", "%N %T"], user="root").stdout.splitlines())
+        for name in (name for name, state in states.items() if re.match("down|drain", state)):
+            self.run(["scontrol", "update", f"NodeName={name}", "State=RESUME"], user="root", check=False)
+        self._wait_for_nodes()
+
     def _wait_for_nodes(self, timeout=60):
         def states():
             out = subprocess.run(["sinfo", "-h", "-N", "-o", "%N %T"], env=self.environment("root"), capture_output=True,
@@ -375,7 +446,7 @@ class Rig:
             "SlurmctldHost=localhost",
             f"SlurmctldPort={self.port}",
             "AuthType=auth/munge",
-            f"AuthInfo=socket={self.munge_socket}",
+            f"AuthInfo=socket={self.munge_socket}{',cred_expire=5' if self.node_timeout else ''}",
             "SlurmUser=root",
             "SlurmdUser=root",
             f"PluginDir={plugin_dir}",
@@ -413,8 +484,18 @@ class Rig:
             lines += ["ResumeProgram=/bin/true", "SuspendProgram=/bin/true", "SuspendTime=36000", "ResumeTimeout=36000"]
         if self.proctrack == "cgroup":
             # The freezer's folders are named by node, user and job: keep clear of another cluster's.
+            self._keep("number_jobs", first=self.port * 100, count=100 * (2 + len(self.names)))
             lines.append(f"FirstJobId={self.port * 100}")
-        lines += [self.extra, *self._node_lines(), self.partitions, ""]
+        if self.node_timeout:
+            # A node is asked once in a third of the first, and waited for as long as the second says.  A job that
+            # was requeued starts when the credential of its last start has expired: see cred_expire.
+            lines += [f"SlurmdTimeout={self.node_timeout}", "MessageTimeout=3"]
+        partitions = [self.partitions]
+        if self.grace is not None:
+            lines += ["PreemptType=preempt/partition_prio", "PreemptMode=REQUEUE"]
+            partitions = [f"PartitionName=DEFAULT PriorityTier=1 GraceTime={self.grace}", self.partitions,
+                          "PartitionName=urgent Nodes=ALL Default=NO PriorityTier=2 PreemptMode=OFF MaxTime=INFINITE State=UP"]
+        lines += [self.extra, *self._node_lines(), *partitions, ""]
         return "\n".join(lines)
 
     def _runs(self):

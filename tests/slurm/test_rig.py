@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 import rig as rig_module
-from keeper import descendants, parents, wait_until
+from conftest import needs_freezer
+from keeper import Freezer, descendants, parents, wait_until
 from rig import CommandError, Nodes, Rig, RigError, slurm_version
 
 RIG = Path(rig_module.__file__)
-FREEZER = Path("/sys/fs/cgroup/freezer")
+FREEZER = Freezer.ROOT
 
 # Leaves the step and slurmd's process group as a daemon does.
 ESCAPE = "#!/bin/sh\nsetsid sh -c 'sleep 1000 & sleep 1001' </dev/null >/dev/null 2>&1 &\nsleep 1000\n"
@@ -85,10 +86,8 @@ def test_reconfigure_and_a_restart_of_the_controller_are_survived(stock):
     assert stock.wait_job(job)["JobState"] == "COMPLETED"
 
 
-@pytest.mark.parametrize("proctrack", ["linuxproc", "cgroup"])
+@pytest.mark.parametrize("proctrack", ["linuxproc", pytest.param("cgroup", marks=needs_freezer)])
 def test_nothing_is_left(proctrack):
-    if proctrack == "cgroup" and not FREEZER.is_dir():
-        pytest.skip(f"no cgroup v1 freezer at {FREEZER}")
     mounts = Path("/proc/mounts").read_text()
     rig = Rig(2, proctrack=proctrack, user="railhead-leaver").start()
     job = rig.sbatch(ESCAPE, "-N2")
@@ -109,6 +108,77 @@ def test_nothing_is_left(proctrack):
         pwd.getpwnam("railhead-leaver")
     for port in ports:
         socket.create_server(("", port)).close()
+
+
+@needs_freezer
+def test_a_cluster_that_ends_leaves_the_freezer_to_those_that_go_on():
+    with Rig(1, proctrack="cgroup") as going_on:
+        assert going_on.run(["srun", "id", "-un"]).stdout == f"{going_on.user}\n"
+        with Rig(1, proctrack="cgroup") as ending:
+            assert ending.run(["srun", "id", "-un"]).stdout == f"{ending.user}\n"
+        assert FREEZER.joinpath("slurm_n01").is_dir()
+        assert going_on.run(["srun", "id", "-un"]).stdout == f"{going_on.user}\n"
+
+
+# -- nodes that die -----------------------------------------------------------------------------
+
+# The second process has left its step's process tree.
+SLEEPERS = "#!/bin/sh\nsrun sh -c 'setsid sleep 1000 & sleep 1001; sleep 1002'\n"
+
+
+@pytest.fixture(scope="module")
+def mortal():
+    with Rig(3, gpus=0, proctrack="cgroup", node_timeout=6, grace=3) as rig:
+        yield rig
+
+
+@needs_freezer
+def test_a_node_that_dies_takes_all_it_ran_with_it_and_its_job_starts_anew_elsewhere(mortal):
+    job = mortal.sbatch(SLEEPERS, "-N2", "--requeue")
+    assert mortal.wait_job(job, states={"RUNNING"})["NodeList"] == "n[01-02]"
+    assert wait_until(lambda: [name(pid) for pid in mortal.processes_of("n02")].count("sleep") == 2, 10)
+    dying = mortal.processes_of("n02")
+    assert {"slurmd", "slurmstepd"} <= {name(pid) for pid in dying}
+    others = mortal.processes_of("n01") | mortal.processes_of("n03")
+
+    mortal.kill_node("n02")
+
+    assert not alive(dying) and alive(others)
+    assert wait_until(lambda: mortal.job_info(job)["Restarts"] == "1", 40)
+    assert mortal.wait_job(job, states={"RUNNING"})["NodeList"] == "n[01,03]"
+    mortal.run(["scancel", str(job.id)])
+    mortal.wait_job(job)
+    mortal.revive_nodes()
+
+
+@needs_freezer
+def test_a_slurmd_that_dies_alone_leaves_its_steps_alive(mortal):
+    job = mortal.sbatch(SLEEPERS, "-N1", "--requeue")
+    mortal.wait_job(job, states={"RUNNING"})
+    assert wait_until(lambda: [name(pid) for pid in mortal.processes_of("n01")].count("sleep") == 2, 10)
+    steps = {pid for pid in mortal.processes_of("n01") if name(pid) != "slurmd"}
+
+    mortal.kill_slurmd("n01")
+
+    assert alive(steps) == steps
+    mortal.start_slurmd("n01")
+    mortal.run(["scancel", str(job.id)])
+    mortal.wait_job(job)
+    assert wait_until(lambda: not alive(steps), 10)
+    mortal.revive_nodes()
+
+
+@needs_freezer
+def test_an_urgent_job_preempts_another_which_is_requeued(mortal):
+    # A job that the SIGTERM at the begin of its grace ends has failed, and is not requeued.
+    job = mortal.sbatch("#!/bin/sh\ntrap '' TERM\nsleep 1000\n", "-N3", "--requeue", "--exclusive")
+    mortal.wait_job(job, states={"RUNNING"})
+
+    urgent = mortal.sbatch("#!/bin/sh\nsleep 1\n", "-N3", "--exclusive", "-p", "urgent")
+
+    mortal.wait_job(urgent)
+    assert wait_until(lambda: mortal.job_info(job)["Restarts"] == "1", 20)
+    mortal.run(["scancel", str(job.id)])
 
 
 def name(pid):

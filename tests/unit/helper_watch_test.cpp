@@ -1,0 +1,220 @@
+// The helper's own parts: its command line, and what it reads of Slurm.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "checkpoint/state_folder.hpp"
+#include "job_watch.hpp"
+#include "slurm_job.hpp"
+#include "support/catch.hpp"
+#include "support/temp_dir.hpp"
+#include "watch_options.hpp"
+
+using namespace railhead;
+using namespace railhead::helper;
+
+namespace {
+
+/// A job with commands of Slurm that only write down what they are told.
+struct FakeJob {
+    test::TempDir dir;
+    test::ScopedVariable path{"PATH", dir.path("bin") + ":/usr/bin:/bin"};
+    test::ScopedVariable state{"XDG_STATE_HOME", dir.path()};
+
+    explicit FakeJob(const std::string& restarts = "0", const std::string& requeue = "1") {
+        std::filesystem::create_directories(dir.path("bin"));
+        std::filesystem::create_directories(dir.path("ckpt"));
+        program("scontrol", "[ $1 = show ] || echo \"$@\" >> " + dir.path("calls") +
+                                "\necho '   JobState=RUNNING Reason=None'\n"
+                                "echo '   Requeue=" +
+                                requeue + " Restarts=" + restarts +
+                                " ExitCode=0:0'\necho '   Comment=mine'\n");
+        program("sacct", "exit 1\n");
+        program("sinfo", "");
+    }
+    void program(const std::string& name, const std::string& text) const {
+        const auto file = dir.write("bin/" + name, "#!/bin/sh\n" + text);
+        REQUIRE(::chmod(file.c_str(), 0755) == 0);
+    }
+    [[nodiscard]] WatchOptions options(std::uint32_t restarts) const {
+        WatchOptions options;
+        options.job = 7;
+        options.name = "train";
+        options.folder = dir.path("ckpt");
+        options.restarts = restarts;
+        options.attempts = 2;
+        options.hold = true;
+        return options;
+    }
+    [[nodiscard]] JobWatch start(std::uint32_t restarts, double now_s) const {
+        return {options(restarts), now_s,
+                [this](const std::string& line) { said.push_back(line); }};
+    }
+    mutable std::vector<std::string> said;  ///< to the user
+
+    void checkpoint(const std::string& name) const {
+        std::filesystem::create_directories(dir.path("ckpt/" + name));
+        static_cast<void>(dir.write("ckpt/" + name + "/__0_0.distcp", "x"));
+        static_cast<void>(dir.write("ckpt/" + name + "/.metadata", "x"));
+    }
+    /// What Slurm was told since the last call.
+    [[nodiscard]] std::string calls() const {
+        std::ifstream file{dir.path("calls")};
+        const std::string text{std::istreambuf_iterator<char>{file}, {}};
+        std::filesystem::remove(dir.path("calls"));
+        return text;
+    }
+    [[nodiscard]] checkpoint::Record record() const {
+        const auto folder = checkpoint::StateFolder::open(dir.path("railhead"), ::geteuid());
+        REQUIRE(folder);
+        auto record = folder->read_record(7);
+        REQUIRE(record);
+        return std::move(*record);
+    }
+};
+
+constexpr double now_s = 1'796'000'000;
+
+const std::string held =
+    "railhead: 1 attempt in a row failed before a checkpoint: this one is held if it fails too; a "
+    "checkpoint frees it, or scontrol release 7";
+
+}  // namespace
+
+TEST_CASE("an attempt behind one that nobody saw the end of is held, and freed by a checkpoint",
+          "[helper][hold]") {
+    const FakeJob job;
+    job.start(0, now_s).begin(now_s);
+    REQUIRE(job.calls().empty());
+
+    auto second = job.start(1, now_s + 100);
+    second.begin(now_s + 100);
+    CHECK(job.calls() == "hold 7\nupdate JobId=7 Comment=mine; " + held + "\n");
+    CHECK(job.record().hold->reason == held);
+    CHECK(job.said == std::vector<std::string>{held.substr(std::string{"railhead: "}.size())});
+
+    job.checkpoint("step-1");
+    second.look(now_s + 200);
+    CHECK(job.calls() == "release 7\nupdate JobId=7 Comment=mine\n");
+    CHECK_FALSE(job.record().hold);
+    CHECK(job.record().attempts.back().checkpoints == 1);
+}
+
+TEST_CASE("a job that a person freed is held again, with one reason", "[helper][hold]") {
+    const FakeJob job;
+    for (std::uint32_t restarts = 0; restarts < 3; ++restarts) {
+        auto watch = job.start(restarts, now_s + 100 * restarts);
+        watch.begin(now_s + 100 * restarts);
+    }
+
+    const auto calls = job.calls();
+
+    CHECK_THAT(calls,
+               ContainsSubstring("hold 7\nupdate JobId=7 Comment=mine; railhead: 2 attempts"));
+    CHECK(calls.rfind("railhead:") == calls.rfind("; railhead: 2 attempts") + 2);
+}
+
+TEST_CASE("a job that is never requeued is not held", "[helper][hold]") {
+    const FakeJob job{"1", "0"};
+    job.start(0, now_s).begin(now_s);
+    job.start(1, now_s + 100).begin(now_s + 100);
+    CHECK(job.calls().empty());
+}
+
+TEST_CASE("accounting tells of an end that nobody saw", "[helper][hold]") {
+    const FakeJob job;
+    job.program("sacct", "echo PREEMPTED; echo RUNNING\n");
+    job.start(0, now_s).begin(now_s);
+    job.start(1, now_s + 100).begin(now_s + 100);
+
+    CHECK(job.calls().empty());
+    CHECK(job.record().attempts.front().cause == checkpoint::Cause::preempted);
+}
+
+TEST_CASE("a job of that number long ago is another one", "[helper]") {
+    const FakeJob job;
+    job.start(5, now_s).begin(now_s);
+    job.start(0, now_s + 100).begin(now_s + 100);
+    CHECK(job.record().attempts.size() == 1);
+}
+
+TEST_CASE("a damaged record is put aside, and a new one begins", "[helper][hostile]") {
+    const FakeJob job;
+    job.start(0, now_s).begin(now_s);
+    static_cast<void>(job.dir.write("railhead/jobs/7.json", "{\"schema\": \"railh"));
+
+    job.start(1, now_s + 100).begin(now_s + 100);
+
+    CHECK(job.record().attempts.size() == 1);
+    std::size_t aside = 0;
+    for (const auto& entry : std::filesystem::directory_iterator{job.dir.path("railhead/jobs")}) {
+        aside += entry.path().filename().string().starts_with("7.json.broken-") ? 1 : 0;
+    }
+    CHECK(aside == 1);
+    REQUIRE(job.said.size() == 1);
+    CHECK_THAT(job.said.front(), ContainsSubstring("a new record begins"));
+}
+
+TEST_CASE("the watcher's command line is read", "[helper]") {
+    const auto options = parse_watch_options(
+        {"--job", "7", "--name", "", "--dir", "/scratch", "--interval", "1800.5", "--cost", "30",
+         "--restarts", "2", "--attempts", "3", "--nodes", "4", "--end-fd", "5", "--hold"});
+    REQUIRE(options);
+    CHECK(options->job == 7);
+    CHECK(options->interval_s == 1800.5);
+    CHECK(options->restarts == 2);
+    CHECK(options->attempts == 3);
+    CHECK(options->end_fd == 5);
+    CHECK(options->hold);
+    CHECK_FALSE(options->poll_s);
+}
+
+TEST_CASE("a wrong command line is refused", "[helper][errors]") {
+    const auto words = GENERATE(values<std::vector<std::string>>({
+        {},
+        {"--job", "7", "--dir", "/scratch"},
+        {"--job", "-7", "--dir", "/scratch", "--end-fd", "0"},
+        {"--job", "7", "--dir", "", "--end-fd", "0"},
+        {"--job", "7", "--dir", "/scratch", "--end-fd"},
+        {"--job", "7", "--dir", "/scratch", "--end-fd", "0", "--interval", "nan"},
+        {"--job", "7", "--dir", "/scratch", "--end-fd", "0", "--what", "1"},
+    }));
+    CHECK_FALSE(parse_watch_options(words));
+}
+
+TEST_CASE("a requeued job is told by scontrol", "[helper]") {
+    const test::ScopedVariable zone{"TZ", "UTC"};
+    ::tzset();
+    const auto job = parse_job_state(
+        "JobId=7 JobName=a JobState=FAILED\n"  // a name is the user's
+        "   UserId=me(1000) GroupId=me(1000) MCS_label=N/A\n"
+        "   JobState=COMPLETING Reason=JobHeldUser Dependency=(null)\n"
+        "   Requeue=1 Restarts=4 BatchFlag=1 Reboot=0 ExitCode=0:9\n"
+        "   SubmitTime=1970-01-02T00:00:10 EligibleTime=Unknown\n"
+        "   Command=/home/me/JobState=RUNNING\n"
+        "   Comment=a b = c \n");
+    CHECK(job.state == "COMPLETING");
+    CHECK(job.reason == "JobHeldUser");
+    CHECK(job.restarts == 4);
+    CHECK(job.exit_code == "0:9");
+    CHECK(job.submitted_s == 86410.0);
+    CHECK(job.comment == "a b = c");
+}
+
+TEST_CASE("of what is no job nothing is read", "[helper]") {
+    const auto job = parse_job_state("slurm_load_jobs error: Invalid job id specified\n");
+    CHECK(job.state.empty());
+    CHECK_FALSE(job.submitted_s);
+}
+
+TEST_CASE("a task of an array is named so that the others are left alone", "[helper]") {
+    CHECK(SlurmJob{12}.name() == "12");
+    const test::ScopedVariable array{"SLURM_ARRAY_JOB_ID", "10"};
+    const test::ScopedVariable task{"SLURM_ARRAY_TASK_ID", "3"};
+    CHECK(SlurmJob{12}.name() == "10_3");
+}

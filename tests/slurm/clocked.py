@@ -74,6 +74,7 @@ def catch(rig):
 def reports(rig):
     """What the programs wrote since the last call, by step and task."""
     found = []
+    catch(rig)  # makes the folder
     for file in sorted((rig.work / "reports").iterdir()):
         if not file.name.endswith(".new"):
             found.append({"task": int(file.name.split(".")[1]), "step": file.name.split(".")[0], **json.loads(file.read_text())})

@@ -187,7 +187,7 @@ class Wishes:
         self.heard = {}  # signal -> when it counts
         # As if the clock of each node were later than that of the last one.
         self.late = options.skew * place.rank
-        self.interval = options.interval or number("RAILHEAD_CKPT_INTERVAL")
+        self.interval = number("RAILHEAD_CKPT_INTERVAL") if options.interval is None else options.interval
         self.deadline = number("RAILHEAD_CKPT_DEADLINE")
         self.save, self.stop = (getattr(signal, f"SIG{name}") for name in (options.signal, options.stop_signal))
         self.tick = self.ticks()
@@ -365,7 +365,7 @@ def parse_options():
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--step", type=float, default=0.1, help="seconds of one step")
     parser.add_argument("--cost", type=float, default=0.1, help="seconds of one checkpoint")
-    parser.add_argument("--interval", type=float, help="seconds; default: RAILHEAD_CKPT_INTERVAL, or never")
+    parser.add_argument("--interval", type=float, help="seconds, 0: never; default: RAILHEAD_CKPT_INTERVAL")
     parser.add_argument("--signal", default="USR1", help="writes a checkpoint and goes on")
     parser.add_argument("--stop-signal", default="TERM", help="writes a checkpoint and ends")
     parser.add_argument("--agree", choices=["all", "rank0", "none"], default="all", help="whose word counts at the end of a step")

@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
+#include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
 #include "job/hostlist.hpp"
@@ -29,7 +30,6 @@
 #include "policy/load.hpp"
 #include "rails/plugin_arguments.hpp"
 #include "report/table.hpp"
-#include "subprocess.hpp"
 
 namespace railhead::cli {
 

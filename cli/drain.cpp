@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "subprocess.hpp"
 
 namespace railhead::cli {
 

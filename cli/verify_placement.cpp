@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
 #include "environment.hpp"
@@ -18,7 +19,6 @@
 #include "policy/load.hpp"
 #include "policy/verify.hpp"
 #include "report/placement.hpp"
-#include "subprocess.hpp"
 
 namespace railhead::cli {
 

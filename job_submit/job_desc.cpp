@@ -1,14 +1,18 @@
 #include "job_desc.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <ctime>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/text.hpp"
+#include "checkpoint/variables.hpp"
 #include "job/gpu_request.hpp"
 
 namespace railhead::job_submit {
@@ -63,32 +67,28 @@ job::Sharing sharing_of(std::uint16_t shared) {
     }
 }
 
-/// The value of `name` in an array of NAME=VALUE, or nothing.
-std::optional<std::string_view> find_variable(char* const* variables, std::uint32_t count,
-                                              std::string_view name) {
-    for (std::uint32_t i = 0; variables != nullptr && i < count; ++i) {
-        const auto entry = view(variables[i]);
-        if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name)) {
-            return entry.substr(name.size() + 1);
-        }
-    }
-    return std::nullopt;
+std::span<const char* const> variables_in(char* const* variables, std::uint32_t count) {
+    return {variables, variables != nullptr ? count : 0};
 }
 
-/// What was said to Railhead.  An option of sbatch, srun or salloc reaches slurmctld in
-/// spank_job_env, and so does a variable that our SPANK plugin copies there; the batch
-/// environment has the variable too, also where that plugin is not installed.
+/// What was said to Railhead by an option, or by a variable that our SPANK plugin copied.  Both reach
+/// slurmctld in spank_job_env, from sbatch, srun and salloc.
+std::optional<std::string_view> find_sent(const job_desc_msg_t& desc, std::string_view option,
+                                          std::string_view variable) {
+    const auto sent = variables_in(desc.spank_job_env, desc.spank_job_env_size);
+    auto found = job::find_variable(sent, option);
+    return found ? found : job::find_variable(sent, variable);
+}
+
+std::optional<std::string_view> find_in_batch(const job_desc_msg_t& desc, std::string_view variable) {
+    return job::find_variable(variables_in(desc.environment, desc.env_size), variable);
+}
+
+/// Likewise; the batch environment has the variable too, also where that plugin is not installed.
 std::optional<std::string_view> find_word(const job_desc_msg_t& desc, std::string_view option,
                                           std::string_view variable) {
-    if (const auto found =
-            find_variable(desc.spank_job_env, desc.spank_job_env_size, option)) {
-        return found;
-    }
-    if (const auto found =
-            find_variable(desc.spank_job_env, desc.spank_job_env_size, variable)) {
-        return found;
-    }
-    return find_variable(desc.environment, desc.env_size, variable);
+    auto found = find_sent(desc, option, variable);
+    return found ? found : find_in_batch(desc, variable);
 }
 
 bool is_off(std::string_view word) {
@@ -106,6 +106,40 @@ void read_words(const job_desc_msg_t& desc, job::JobRequest& request) {
     if (const auto group =
             find_word(desc, "_SLURM_SPANK_OPTION_railhead_mp_group", "RAILHEAD_MP_GROUP")) {
         request.model_parallel_group = parse_number<std::uint32_t>(*group);
+    }
+}
+
+/// An interval in the batch environment may be ours: that of the job from within which this one was
+/// submitted.  RAILHEAD_CKPT_FROM tells.  What was sent along is the user's.
+void read_checkpoint_words(const job_desc_msg_t& desc, job::JobRequest& request) {
+    namespace variable = checkpoint::variable;
+    auto& words = request.checkpoint;
+    const auto source = find_word(desc, variable::source, variable::source).value_or("");
+    words.history = source == "history";
+    auto interval =
+        find_sent(desc, "_SLURM_SPANK_OPTION_railhead_ckpt_interval", variable::interval);
+    if (!interval && (source.empty() || source == "user")) {
+        interval = find_in_batch(desc, variable::interval);
+    }
+    words.interval = interval.value_or("");
+    words.signal =
+        find_word(desc, "_SLURM_SPANK_OPTION_railhead_ckpt_signal", variable::signal).value_or("");
+    words.cost = find_word(desc, variable::cost, variable::cost).value_or("");
+    words.step = find_word(desc, variable::step, variable::step).value_or("");
+}
+
+void read_end(const job_desc_msg_t& desc, job::JobRequest& request) {
+    request.signal = desc.warn_signal != 0;
+    if (desc.requeue != NO_VAL16) {
+        request.requeue = desc.requeue != 0;
+    }
+    request.open_mode = desc.open_mode != 0;
+    request.least_time_limit_min = desc.time_min == 0 ? std::nullopt : set32(desc.time_min);
+    request.batch = desc.script != nullptr;
+    if (request.batch) {
+        request.script = view(desc.script);
+        request.environment = variables_in(desc.environment, desc.env_size);
+        read_checkpoint_words(desc, request);
     }
 }
 
@@ -163,7 +197,7 @@ job::JobRequest request_from(const job_desc_msg_t& desc) {
 #if RAILHEAD_HAVE_SEGMENT_SIZE
     request.segment = set16(desc.segment_size);
 #endif
-    request.batch = desc.script != nullptr;
+    read_end(desc, request);
     request.array = desc.array_inx != nullptr;
     request.component = desc.het_job_offset != NO_VAL && desc.het_job_offset != 0;
     read_words(desc, request);
@@ -178,6 +212,29 @@ void replace(char*& field, const std::optional<std::string>& text) {
     if (copy != nullptr) {
         void* old = std::exchange(field, copy);
         slurm_xfree(&old);
+    }
+}
+
+/// The array grows as slurmctld's own functions let it: they are the ones that free it.
+void add_variables(const std::vector<policy::Variable>& variables, job_desc_msg_t& desc) {
+    const auto present = variables_in(desc.environment, desc.env_size);
+    const auto is_null = [](const char* entry) { return entry == nullptr; };
+    if (desc.environment == nullptr || std::ranges::any_of(present, is_null)) {
+        return;  // slurmctld makes no such array
+    }
+    for (const auto& variable : variables) {
+        slurm_env_array_overwrite(&desc.environment, variable.name, variable.value.c_str());
+    }
+    while (desc.environment[desc.env_size] != nullptr) {
+        ++desc.env_size;
+    }
+}
+
+/// A --time-min above a lowered limit would have the job refused.
+void lower_time(std::uint32_t limit_min, job_desc_msg_t& desc) {
+    desc.time_limit = limit_min;
+    if (desc.time_min != NO_VAL && desc.time_min > limit_min) {
+        desc.time_min = limit_min;
     }
 }
 
@@ -200,6 +257,21 @@ void write_changes(const policy::Changes& changes, job_desc_msg_t& desc) {
 #endif
     replace(desc.prefer, changes.prefer);
     replace(desc.exc_nodes, changes.exclude);
+    if (changes.warning) {
+        desc.warn_signal = changes.warning->signal;
+        desc.warn_time = changes.warning->seconds;
+        desc.warn_flags = changes.warning->batch ? KILL_JOB_BATCH : 0;
+    }
+    if (changes.requeue) {
+        desc.requeue = 1;
+    }
+    if (changes.append) {
+        desc.open_mode = OPEN_MODE_APPEND;
+    }
+    if (changes.time_limit_min) {
+        lower_time(*changes.time_limit_min, desc);
+    }
+    add_variables(changes.environment, desc);
 }
 
 }  // namespace railhead::job_submit

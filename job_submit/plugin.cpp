@@ -83,7 +83,8 @@ int submit(job_desc_msg_t& desc, uint32_t uid, char** err_msg) {
         *err_msg = slurm_xstrdup(text.c_str());
     }
     if (review.refusal) {
-        return ESLURM_INVALID_NODE_COUNT;
+        return review.refusal->rule == "checkpoint" ? ESLURM_ACCESS_DENIED
+                                                    : ESLURM_INVALID_NODE_COUNT;
     }
     job_submit::write_changes(review.changes, desc);
     return SLURM_SUCCESS;

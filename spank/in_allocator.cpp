@@ -5,6 +5,8 @@
 
 #include "affinity/cpu_bind.hpp"
 #include "base/file.hpp"
+#include "checkpoint/launch.hpp"
+#include "checkpoint/variables.hpp"
 #include "options.hpp"
 #include "rails/nccl_conf.hpp"
 #include "rails/plugin_arguments.hpp"
@@ -26,9 +28,31 @@ std::optional<std::string> own_variable(std::string_view name) {
     std::exit(1);  // srun, sbatch or salloc: the user's own process, before anything is submitted
 }
 
+/// A job that is submitted from within a job is told nothing of the outer one's checkpoints.
+void forget_outer_job() {
+    namespace variable = checkpoint::variable;
+    if (spank_context() == S_CTX_LOCAL && own_variable("SLURM_JOB_ID")) {
+        return;  // a step of that job
+    }
+    if (tells_interval(&own_variable)) {
+        ::unsetenv(variable::interval);
+    }
+    if (own_variable(variable::source) == checkpoint::from::history) {
+        ::unsetenv(variable::cost);
+    }
+    for (const auto& [name, value] : checkpoint::no_launch_variables()) {
+        ::unsetenv(name.c_str());
+    }
+}
+
 void copy_variables(const Session& session) {
-    for (const auto* const name : variables) {
-        if (const auto value = own_variable(name)) {
+    std::vector<const char*> names{variables.begin(), variables.end()};
+    names.push_back(checkpoint::variable::cost);
+    names.push_back(checkpoint::variable::step);
+    for (const auto* const name : names) {
+        const bool told = name == std::string_view{checkpoint::variable::interval} &&
+                          tells_interval(&own_variable);
+        if (const auto value = told ? std::nullopt : own_variable(name)) {
             constexpr int overwrite = 1;
             spank_job_control_setenv(session.handle(), name, value->c_str(), overwrite);
         }
@@ -98,6 +122,7 @@ void send_choice(const Session& session) {
     if (const auto choice = choose({}, &own_variable); !choice) {
         refuse(choice.error().message);
     }
+    forget_outer_job();
     copy_variables(session);
     note_own_nccl_conf();
     note_bindings();

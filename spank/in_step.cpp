@@ -10,6 +10,8 @@
 
 #include "affinity/cpu_bind.hpp"
 #include "base/text.hpp"
+#include "checkpoint.hpp"
+#include "companions.hpp"
 #include "health.hpp"
 #include "in_task.hpp"
 #include "node/facts.hpp"
@@ -37,15 +39,6 @@ bool names_gpus(const node::GpuEnvironment& environment) {
     };
     return gives(environment.slurm_gpus) || gives(environment.cuda_visible) ||
            gives(environment.rocr_visible);
-}
-
-/// The user's word for this job.  A variable that the job's environment lacks (--export=NONE) may
-/// still be in the copy that sbatch sent along.
-Result<Choice> choice_of(const rails::PluginArguments& arguments, const Session& session) {
-    return choose(arguments, [&](std::string_view name) {
-        auto value = session.variable(name);
-        return value ? value : session.variable("SLURM_SPANK_" + std::string{name});
-    });
 }
 
 /// Whether the user bound the tasks.  srun has noted it where the job gets its environment; else
@@ -81,12 +74,11 @@ std::vector<rails::FileSetting> file_settings(const std::string& site_file,
 }
 
 /// What the site's policy says about the node `name`; a broken one is logged and left out.
-void consult_policy(Step& step, std::string name) {
-    auto policy = read_node_policy(step.arguments, name);
-    if (!policy.trouble.empty()) {
-        slurm_info("railhead: %s", policy.trouble.c_str());
+void consult_policy(Step& step, SitePolicy& policy, std::string name) {
+    step.type = type_of_node(policy, name);
+    if (!policy.trouble().empty()) {
+        slurm_info("railhead: %s", policy.trouble().c_str());
     }
-    step.type = std::move(policy.type);
     step.node_name = std::move(name);
 }
 
@@ -121,7 +113,8 @@ std::string look(Step& step) {
 }
 
 /// Fills `step`; the text says what is in the way of serving its tasks.
-std::string gather(Step& step, const Session& session, const node::GpuEnvironment& gpus) {
+std::string gather(Step& step, const Session& session, const node::GpuEnvironment& gpus,
+                   SitePolicy& policy) {
     const auto choice = choice_of(step.arguments, session);
     if (!choice) {
         return to_string(choice.error());
@@ -130,7 +123,7 @@ std::string gather(Step& step, const Session& session, const node::GpuEnvironmen
     if (!choice->rail && !choice->gpu_affinity) {
         return {};
     }
-    consult_policy(step, node_name(session));
+    consult_policy(step, policy, node_name(session));
     step.files = file_settings(step.arguments.nccl_conf, session);
     step.memory =
         step.type ? step.type->memory.value_or(step.arguments.memory) : step.arguments.memory;
@@ -155,7 +148,8 @@ std::string gather(Step& step, const Session& session, const node::GpuEnvironmen
 void put_node_right(Step& step, const Session& session) {
     if (auto name = session.variable("SLURMD_NODENAME"); name && *name != step.node_name) {
         clean(session);
-        consult_policy(step, std::move(*name));
+        SitePolicy policy{step.arguments};
+        consult_policy(step, policy, std::move(*name));
         plan(step);
         look_at_health(step);
     }
@@ -233,15 +227,22 @@ void look_ahead(const Session& session) {
 void prepare(const Session& session) {
     current.reset();
     clean(session);
+    if (!site) {
+        prepare_companions(session, std::nullopt, {});
+        return;
+    }
     const auto gpus = gpu_environment(session);
-    if (!site || !names_gpus(gpus)) {
+    const bool has_gpus = names_gpus(gpus);
+    SitePolicy policy{*site};
+    prepare_companions(session, tell_checkpoints(session, *site, policy, has_gpus), site->helper);
+    if (!has_gpus) {
         return;  // a step without GPUs pays nothing
     }
     auto step = std::make_unique<Step>();
     step->arguments = *site;
     step->kind = session.kind();
     step->tasks.tasks = session.number(S_JOB_LOCAL_TASK_COUNT).value_or(1);
-    step->trouble = gather(*step, session, gpus);
+    step->trouble = gather(*step, session, gpus, policy);
     if (!step->trouble.empty()) {
         slurm_info("railhead: %s", step->trouble.c_str());  // the daemon's log only
     }
@@ -255,6 +256,7 @@ void prepare(const Session& session) {
 }
 
 bool apply(const Session& session) {
+    start_companions(session);
     if (!current || !(current->choice.rail || current->choice.gpu_affinity)) {
         return true;
     }

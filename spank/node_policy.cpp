@@ -1,5 +1,7 @@
 #include "node_policy.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "base/file.hpp"
@@ -21,23 +23,30 @@ std::string one_line(const std::vector<Error>& errors) {
 
 }  // namespace
 
-NodePolicy read_node_policy(const rails::PluginArguments& arguments, const std::string& node_name) {
-    auto places = policy::default_places();
-    if (!arguments.policy.empty()) {
-        places.policy = arguments.policy;
-    }
-    const auto owner = policy::trusted_owner(places.slurm_conf);
-    const auto loaded = policy::load_policy(
-        places, [owner](const std::string& path) { return read_trusted_file(path, owner); });
-    NodePolicy result;
-    if (!loaded.errors.empty()) {
-        result.trouble = one_line(loaded.errors);
-    } else if (loaded.policy) {
-        if (const auto* type = rails::find_node_type(loaded.policy->node_types, node_name)) {
-            result.type = *type;
+const policy::Policy* SitePolicy::get() {
+    if (!is_read_) {
+        is_read_ = true;
+        auto places = policy::default_places();
+        if (!file_.empty()) {
+            places.policy = file_;
+        }
+        const auto owner = policy::trusted_owner(places.slurm_conf);
+        auto loaded = policy::load_policy(
+            places, [owner](const std::string& path) { return read_trusted_file(path, owner); });
+        if (!loaded.errors.empty()) {
+            trouble_ = one_line(loaded.errors);
+        } else {
+            policy_ = std::move(loaded.policy);
         }
     }
-    return result;
+    return policy_ ? &*policy_ : nullptr;
+}
+
+std::optional<rails::NodeType> type_of_node(SitePolicy& policy, const std::string& node_name) {
+    const auto* site = policy.get();
+    const auto* type =
+        site == nullptr ? nullptr : rails::find_node_type(site->node_types, node_name);
+    return type == nullptr ? std::nullopt : std::optional{*type};
 }
 
 }  // namespace railhead::spank

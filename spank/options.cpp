@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/guard.hpp"
 #include "base/text.hpp"
+#include "checkpoint/wish.hpp"
 
 namespace railhead::spank {
 
@@ -20,6 +22,18 @@ Values given;
 
 bool is_switch(std::string_view text) {
     return parse_switch(text).has_value();
+}
+
+bool is_interval(std::string_view text) {
+    return checkpoint::parse_interval_wish(text).has_value();
+}
+
+bool is_signal(std::string_view text) {
+    return checkpoint::parse_signal_wish(text).has_value();
+}
+
+bool is_folder(std::string_view text) {
+    return !text.empty() && text == printable(text);
 }
 
 bool is_group(std::string_view text) {
@@ -43,6 +57,15 @@ constexpr std::array<Row, variables.size()> table{{
      &is_switch},
     {"mp-group", "N", "[railhead] nodes that hold one model-parallel group",
      "a whole number from 1", &is_group},
+    {"ckpt-interval", "auto|TIME",
+     "[railhead] the job checkpoints and resumes; auto: as often as pays",
+     "auto or a time from 1 s to 365 d: 30m, 1:30:00, 1800", &is_interval},
+    {"ckpt-signal", "SIG[@tasks|@batch|@rank0]",
+     "[railhead] signal when to checkpoint; only processes that catch it get it",
+     "a signal that can be caught, and who gets it: USR1, USR2@rank0, TERM@batch, USR1@tasks",
+     &is_signal},
+    {"ckpt-dir", "DIR", "[railhead] watch the checkpoints that the job writes there", "a folder",
+     &is_folder},
 }};
 
 std::string refusal(std::size_t option, std::string_view name, std::string_view value) {
@@ -98,12 +121,28 @@ void register_options(spank_t handle) {
     }
 }
 
+bool tells_interval(const Lookup& lookup) {
+    const auto source = lookup(checkpoint::variable::source);
+    return source && *source != checkpoint::from::user;
+}
+
+bool speaks_of_checkpoints(const Choice& choice, const Lookup& lookup) {
+    constexpr std::array told{checkpoint::variable::source, checkpoint::variable::cost,
+                              checkpoint::variable::step};
+    return choice.railhead &&
+           (choice.ckpt_interval || choice.ckpt_signal || choice.ckpt_dir ||
+            std::ranges::any_of(told, [&](const char* name) { return lookup(name).has_value(); }));
+}
+
 Result<Choice> choose(const rails::PluginArguments& arguments, const Lookup& lookup) {
-    std::array<std::optional<bool>, 3> switches;
+    Values said;
     for (std::size_t row = 0; row < table.size(); ++row) {
         auto value = given.at(row);
         if (!value) {
-            value = lookup(variables.at(row));
+            // What we told has taken the place of the user's word; of that there may be the copy.
+            const std::string name{variables.at(row)};
+            const bool ours = name == checkpoint::variable::interval && tells_interval(lookup);
+            value = lookup(ours ? "SLURM_SPANK_" + name : name);
         }
         if (!value || value->empty()) {
             continue;
@@ -111,18 +150,30 @@ Result<Choice> choose(const rails::PluginArguments& arguments, const Lookup& loo
         if (!table.at(row).accepts(*value)) {
             return fail(Errc::bad_input, refusal(row, variables.at(row), *value));
         }
-        if (row < switches.size()) {
-            switches.at(row) = parse_switch(*value);
-        }
+        said.at(row) = std::move(value);
     }
+    const auto on = [&](std::size_t row, bool otherwise) {
+        return said.at(row) ? parse_switch(*said.at(row)).value_or(otherwise) : otherwise;
+    };
     Choice choice;
-    choice.railhead = !arguments.user_off || switches[0].value_or(true);
-    choice.rail = choice.railhead &&
-                  (arguments.user_off ? switches[1].value_or(arguments.rail) : arguments.rail);
-    choice.gpu_affinity =
-        choice.railhead && (arguments.user_off ? switches[2].value_or(arguments.gpu_affinity)
-                                               : arguments.gpu_affinity);
+    choice.railhead = !arguments.user_off || on(0, true);
+    choice.rail =
+        choice.railhead && (arguments.user_off ? on(1, arguments.rail) : arguments.rail);
+    choice.gpu_affinity = choice.railhead && (arguments.user_off ? on(2, arguments.gpu_affinity)
+                                                                 : arguments.gpu_affinity);
+    if (choice.railhead) {
+        choice.ckpt_interval = std::move(said[4]);
+        choice.ckpt_signal = std::move(said[5]);
+        choice.ckpt_dir = std::move(said[6]);
+    }
     return choice;
+}
+
+Result<Choice> choice_of(const rails::PluginArguments& arguments, const Session& session) {
+    return choose(arguments, [&](std::string_view name) {
+        auto value = session.variable(name);
+        return value ? value : session.variable("SLURM_SPANK_" + std::string{name});
+    });
 }
 
 }  // namespace railhead::spank

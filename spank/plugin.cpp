@@ -11,8 +11,10 @@ extern "C" {
 }
 
 #include "base/guard.hpp"
+#include "companions.hpp"
 #include "in_allocator.hpp"
 #include "in_step.hpp"
+#include "job_end.hpp"
 #include "options.hpp"
 #include "session.hpp"
 
@@ -89,9 +91,17 @@ int slurm_spank_user_init(spank_t spank, int /*count*/, char** /*values*/) {
     return entry("user_init", [&] { prepare(Session{spank}); });
 }
 
+int slurm_spank_local_user_init(spank_t spank, int /*count*/, char** /*values*/) {
+    return entry("local_user_init", [&] { note_job_end(Session{spank}); });
+}
+
 int slurm_spank_task_init(spank_t spank, int /*count*/, char** /*values*/) {
     bool start = true;
     const int status = entry("task_init", [&] { start = apply(Session{spank}); });
     return start ? status : -1;  // Slurm looks for a negative status
+}
+
+int slurm_spank_task_exit(spank_t /*spank*/, int /*count*/, char** /*values*/) {
+    return entry("task_exit", [&] { finish_companions(); });
 }
 }

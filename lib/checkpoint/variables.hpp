@@ -28,5 +28,19 @@ inline constexpr const char* restarts =
     "RAILHEAD_CKPT_RESTARTS";  ///< how often the job was requeued
 /// Failures per 1000 node-days, by which a step with other nodes reckons anew.
 inline constexpr const char* rate = "RAILHEAD_CKPT_RATE";
+/// Of this plugin to itself: "JOB:EPOCH", when a job ends, so that it is asked once; 0: never.
+inline constexpr const char* job_end = "RAILHEAD_CKPT_JOB_END";
+/// Of this plugin to itself: the job whose watcher runs already.
+inline constexpr const char* watched = "RAILHEAD_CKPT_WATCHED";
 
 }  // namespace railhead::checkpoint::variable
+
+/// The values of RAILHEAD_CKPT_FROM.
+namespace railhead::checkpoint::from {
+
+inline constexpr const char* user = "user";        ///< the interval is the user's own
+inline constexpr const char* history = "history";  ///< the cost is that of earlier jobs of this name
+inline constexpr const char* policy = "policy";
+inline constexpr const char* usual = "default";
+
+}  // namespace railhead::checkpoint::from

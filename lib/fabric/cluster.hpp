@@ -1,4 +1,4 @@
-// Nodes and partitions, as slurm.conf and gres.conf tell them.
+// Nodes and partitions, as slurm.conf, gres.conf and cgroup.conf tell them.
 //
 // Read once when the policy loads, and by `railhead explain` and `check`; never during a review.
 #pragma once
@@ -44,6 +44,8 @@ struct Partition {
     std::optional<std::uint32_t> def_cpus_per_gpu;  ///< JobDefaults=DefCpuPerGPU
     std::string over_subscribe;         ///< as written, upper case: "", "NO", "YES:4", "FORCE:1", "EXCLUSIVE"
     std::string topology;               ///< Topology= (25.05 on)
+    std::string preempt_mode;           ///< PreemptMode=, as written; "": the cluster's
+    std::uint32_t grace_time_s = 0;     ///< GraceTime
     bool lln = false;
 };
 
@@ -71,6 +73,9 @@ struct Cluster {
     std::string slurm_user = "root";
     std::string preempt_mode;
     std::string launch_parameters, proctrack, task_plugin;
+    bool signals_children = false;      ///< SignalChildrenProcesses of cgroup.conf
+    std::string preempt_type;           ///< PreemptType
+    std::string slurmctld_parameters;   ///< SlurmctldParameters
     bool enforce_part_limits = false;   ///< EnforcePartLimits other than NO
     std::string kill_on_bad_exit;       ///< KillOnBadExit, as written
     std::string gres_auto_detect;       ///< AutoDetect= of gres.conf
@@ -86,7 +91,8 @@ struct Cluster {
 /// Gives the text of a file that slurm.conf names, by absolute path.
 using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 
-/// Reads slurm.conf at `path` (with its Include lines) and gres.conf beside it, through `read`.
+/// Reads slurm.conf at `path` (with its Include lines), gres.conf and cgroup.conf beside it, through
+/// `read`.  That there is no cgroup.conf is no fault.
 ///
 /// Keys in any case, comments, continued lines, NodeName=DEFAULT and PartitionName=DEFAULT,
 /// Nodes=ALL, NodeSet=; Include lines as Slurm follows them: nested, relative to slurm.conf,

@@ -129,6 +129,8 @@ Partition partition_of(std::string_view name, const Source& source) {
     partition.max_cpus_per_node = source.number<std::uint32_t>("MaxCPUsPerNode");
     partition.over_subscribe = sharing_of(source);
     partition.topology = source.find("Topology");
+    partition.preempt_mode = source.find("PreemptMode");
+    partition.grace_time_s = source.number<std::uint32_t>("GraceTime").value_or(0);
     partition.lln = is_yes(source.find("LLN"));
     set_amounts(partition, source);
     return partition;

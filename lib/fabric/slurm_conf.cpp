@@ -30,6 +30,8 @@ constexpr std::pair<std::string_view, std::string Cluster::*> texts[] = {
     {"PlugStackConfig", &Cluster::plug_stack_config},
     {"SlurmUser", &Cluster::slurm_user},
     {"PreemptMode", &Cluster::preempt_mode},
+    {"PreemptType", &Cluster::preempt_type},
+    {"SlurmctldParameters", &Cluster::slurmctld_parameters},
     {"LaunchParameters", &Cluster::launch_parameters},
     {"ProctrackType", &Cluster::proctrack},
     {"TaskPlugin", &Cluster::task_plugin},
@@ -55,6 +57,7 @@ class Reader {
     void set_globals();
     void index_nodes();
     void read_gres();
+    void read_cgroup();
     void warn(std::string message, Position where) {
         cluster_.warnings.push_back({Errc::bad_input, std::move(message), std::move(where)});
     }
@@ -232,6 +235,22 @@ void Reader::read_gres() {
     apply(conf, cluster_);
 }
 
+void Reader::read_cgroup() {
+    const auto path = folder_of(path_) + "cgroup.conf";
+    const auto done = tree_.read(path, [&](const ConfReader&, const auto& items) {
+        for (const auto& item : items) {
+            if (equals_ignoring_case(item.key, "SignalChildrenProcesses")) {
+                cluster_.signals_children = equals_ignoring_case(item.value, "yes") ||
+                                            equals_ignoring_case(item.value, "true");
+            }
+        }
+        return Result<>{};
+    });
+    if (!done && done.error().code != Errc::not_found) {
+        warn(done.error().message, {});
+    }
+}
+
 Result<Cluster> Reader::run() {
     auto done = tree_.read(path_, [this](const ConfReader& reader, const auto& items) {
         return on_line(reader, items);
@@ -242,6 +261,7 @@ Result<Cluster> Reader::run() {
     set_globals();
     index_nodes();
     read_gres();
+    read_cgroup();
     if (auto made = partition_lines_.make(globals_, cluster_); !made) {
         return propagate(made);
     }

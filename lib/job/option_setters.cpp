@@ -185,6 +185,34 @@ bool check_switch(Draft& /*draft*/, std::string_view value) {
     return is_off(value) || is_on(value);
 }
 
+bool set_signal(Draft& draft, std::string_view value) {
+    draft.request.signal = true;
+    return is_signal_value(value);
+}
+
+template <bool Requeue>
+bool set_requeue(Draft& draft, std::string_view /*value*/) {
+    draft.request.requeue = Requeue;
+    return true;
+}
+
+bool set_open_mode(Draft& draft, std::string_view value) {
+    draft.request.open_mode = true;
+    return value.starts_with('a') || value.starts_with('t');
+}
+
+bool set_least_time(Draft& draft, std::string_view value) {
+    const auto minutes = parse_minutes(value);
+    draft.request.least_time_limit_min = minutes == 0 ? std::nullopt : minutes;
+    return minutes.has_value();
+}
+
+template <auto Member>
+bool set_checkpoint(Draft& draft, std::string_view value) {
+    draft.request.checkpoint.*Member = value;
+    return true;
+}
+
 struct Setter {
     std::string_view name;
     Set set;
@@ -198,6 +226,8 @@ constexpr std::string_view anything;
 constexpr Setter setters[] = {
     {"account", &set_text<&JobRequest::account>, anything},
     {"array", &set_array, anything},
+    {"ckpt-interval", &set_checkpoint<&CheckpointWords::interval>, anything},
+    {"ckpt-signal", &set_checkpoint<&CheckpointWords::signal>, anything},
     {"constraint", &set_text<&JobRequest::constraint>, anything},
     {"contiguous", &set_flag<&JobRequest::contiguous>, anything},
     {"core-spec", &set_core_spec, "a number"},
@@ -220,6 +250,7 @@ constexpr Setter setters[] = {
     {"mem-per-gpu", &set_memory<&JobRequest::mem_per_gpu_mb>, a_size},
     {"mincpus", &set_count<&JobRequest::min_cpus_per_node>, a_count},
     {"mp-group", &set_count<&JobRequest::model_parallel_group>, "a whole number from 1"},
+    {"no-requeue", &set_requeue<false>, anything},
     {"nodefile", &set_text<&JobRequest::node_list>, anything},
     {"nodelist", &set_text<&JobRequest::node_list>, anything},
     {"nodes", &set_nodes, "a number or a range like 2-4"},
@@ -229,6 +260,7 @@ constexpr Setter setters[] = {
     {"ntasks-per-node", &set_count<&JobRequest::tasks_per_node>, a_count},
     {"ntasks-per-socket", &set_count<&JobRequest::tasks_per_socket>, a_count},
     {"ntasks-per-tres", &set_count<&JobRequest::tasks_per_gpu>, a_count},
+    {"open-mode", &set_open_mode, "append or truncate"},
     {"overcommit", &set_flag<&JobRequest::overcommit>, anything},
     {"oversubscribe", &set_oversubscribe, anything},
     {"partition", &set_text<&JobRequest::partition>, anything},
@@ -237,14 +269,17 @@ constexpr Setter setters[] = {
     {"rail", &check_switch, "auto or off"},
     {"railhead", &set_railhead, "on or off"},
     {"req-switch", &set_count<&JobRequest::switches>, a_count},
+    {"requeue", &set_requeue<true>, anything},
     {"reservation", &set_text<&JobRequest::reservation>, anything},
     {"segment", &set_segment, "a number of nodes"},
+    {"signal", &set_signal, "a signal like USR1, B: in front, and @ with seconds behind"},
     {"sockets-per-node", &set_count<&JobRequest::sockets_per_node>, a_count},
     {"spread-job", &set_flag<&JobRequest::spread>, anything},
     {"switches", &set_switches, "a number from 1, and @ with a time"},
     {"thread-spec", &set_count<&JobRequest::core_spec>, a_count},
     {"threads-per-core", &set_count<&JobRequest::threads_per_core>, a_count},
     {"time", &set_time, "a time like 90, 1:30:00 or 2-12"},
+    {"time-min", &set_least_time, "a time like 90, 1:30:00 or 2-12"},
     {"tmp", &set_tmp, a_size},
     {"tres-bind", &set_bind<false>, anything},
     {"tres-per-task", &set_draft_text<&Draft::tres_per_task>, anything},

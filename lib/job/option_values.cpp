@@ -96,4 +96,23 @@ std::optional<NodeInfo> parse_node_info(std::string_view text) {
     return info;
 }
 
+bool is_signal_value(std::string_view text) {
+    const auto colon = text.find(':');
+    if (colon != std::string_view::npos) {
+        const auto flags = text.substr(0, colon);
+        if (flags.empty() || flags.find_first_not_of("RrBb") != std::string_view::npos) {
+            return false;
+        }
+        text.remove_prefix(colon + 1);
+    }
+    const auto at = text.find('@');
+    if (at != std::string_view::npos && !parse_number<std::uint16_t>(text.substr(at + 1))) {
+        return false;
+    }
+    const auto signal = text.substr(0, at);
+    constexpr std::string_view letters =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    return !signal.empty() && signal.find_first_not_of(letters) == std::string_view::npos;
+}
+
 }  // namespace railhead::job

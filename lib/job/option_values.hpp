@@ -24,4 +24,7 @@ struct NodeInfo {
 /// "2", "2:4", "2:*:1"; of a range "2-4" the lower end counts.
 [[nodiscard]] std::optional<NodeInfo> parse_node_info(std::string_view text);
 
+/// Whether sbatch takes this for --signal: "USR1", "10@300", "B:TERM@60", "R:USR1".
+[[nodiscard]] bool is_signal_value(std::string_view text);
+
 }  // namespace railhead::job

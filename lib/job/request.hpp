@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace railhead::job {
@@ -19,6 +20,16 @@ enum class Sharing : std::uint8_t {
 };
 
 constexpr std::uint32_t unlimited = 0xffffffff;  ///< a time limit of UNLIMITED
+
+/// What a user says of checkpoints, as written; empty where nothing is said.  The values that an
+/// outer job was told by us, and that came along with its environment, are none.
+struct CheckpointWords {
+    std::string_view interval;  ///< --ckpt-interval, RAILHEAD_CKPT_INTERVAL
+    std::string_view signal;    ///< --ckpt-signal, RAILHEAD_CKPT_SIGNAL
+    std::string_view cost;      ///< RAILHEAD_CKPT_COST
+    std::string_view step;      ///< RAILHEAD_CKPT_STEP
+    bool history = false;       ///< the cost was measured: it is that of the user's last jobs
+};
 
 struct JobRequest {
     // Where
@@ -66,6 +77,7 @@ struct JobRequest {
 
     // Time and fabric
     std::optional<std::uint32_t> time_limit_min;    ///< minutes; `unlimited` for UNLIMITED
+    std::optional<std::uint32_t> least_time_limit_min;  ///< --time-min
     std::optional<std::uint32_t> switches;          ///< --switches
     std::optional<std::uint32_t> switch_wait_s;     ///< --switches=N@t
     std::optional<std::uint32_t> segment;           ///< --segment
@@ -77,9 +89,21 @@ struct JobRequest {
     bool array = false;
     bool component = false;                         ///< part of a heterogeneous job, not its first
 
+    // Its end, and what comes after
+    bool signal = false;                            ///< --signal
+    std::optional<bool> requeue;                    ///< --requeue, --no-requeue
+    bool open_mode = false;                         ///< --open-mode
+    std::string_view script;                        ///< of a batch job
+    std::span<const char* const> environment;       ///< NAME=VALUE, of a batch job; may have nulls
+
     // Said to Railhead (--railhead=off, --mp-group=N, or RAILHEAD and RAILHEAD_MP_GROUP)
     bool off = false;
     std::optional<std::uint32_t> model_parallel_group;  ///< nodes that must be near each other
+    CheckpointWords checkpoint;
 };
+
+/// The value of `name` in an environment; nothing when it is not set.
+[[nodiscard]] std::optional<std::string_view> find_variable(
+    std::span<const char* const> environment, std::string_view name);
 
 }  // namespace railhead::job

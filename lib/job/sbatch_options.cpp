@@ -144,6 +144,9 @@ constexpr SbatchOption spank_options[] = {
     {"rail", required, 0, true, from_plugin},
     {"gpu-affinity", required, 0, true, from_plugin},
     {"mp-group", required, 0, true, from_plugin},
+    {"ckpt-interval", required, 0, true, from_plugin},
+    {"ckpt-signal", required, 0, true, from_plugin},
+    {"ckpt-dir", required, 0, true, from_plugin},
     // NVIDIA pyxis
     {"container-image", required, 0, true, from_plugin},
     {"container-mounts", required, 0, true, from_plugin},
@@ -242,6 +245,9 @@ constexpr SbatchVariable variables[] = {
     {"RAILHEAD_RAIL", "rail"},
     {"RAILHEAD_GPU_AFFINITY", "gpu-affinity"},
     {"RAILHEAD_MP_GROUP", "mp-group"},
+    {"RAILHEAD_CKPT_INTERVAL", "ckpt-interval"},
+    {"RAILHEAD_CKPT_SIGNAL", "ckpt-signal"},
+    {"RAILHEAD_CKPT_DIR", "ckpt-dir"},
 };
 
 template <class Visit>

@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "job/directives.hpp"
+#include "job/exported.hpp"
 #include "job/option_scan.hpp"
 #include "job/request_builder.hpp"
 #include "job/sbatch_options.hpp"
@@ -66,12 +67,21 @@ Result<> apply_variable(const SbatchVariable& variable, const std::string& value
     return {};
 }
 
+/// The interval that the job around this one was told: nobody's wish.
+bool is_told(std::string_view option, const Environment& environment) {
+    if (option != "ckpt-interval") {
+        return false;
+    }
+    const auto source = environment.find("RAILHEAD_CKPT_FROM");
+    return source != environment.end() && !source->second.empty() && source->second != "user";
+}
+
 /// Applies the SBATCH_* variables, which go before the script; RAILHEAD* go behind it.
 Result<> apply_environment(const Environment& environment, Options& options) {
     for (const auto& variable : sbatch_variables()) {
         const auto set = environment.find(std::string{variable.variable});
         const bool is_ours = variable.variable.starts_with("RAILHEAD");
-        if (set == environment.end() ||
+        if (set == environment.end() || is_told(variable.option, environment) ||
             (is_ours && (set->second.empty() || find(options, variable.option) != nullptr))) {
             continue;
         }
@@ -187,6 +197,18 @@ Result<> read_component(std::span<const Word> words, Environment& environment,
     return settled;
 }
 
+/// What is said of checkpoints by variables alone.
+void add_checkpoint_words(const Environment& environment, std::deque<std::string>& storage,
+                          CheckpointWords& words) {
+    const auto value = [&](const char* name) -> std::string_view {
+        const auto at = environment.find(name);
+        return at == environment.end() ? "" : storage.emplace_back(at->second);
+    };
+    words.cost = value("RAILHEAD_CKPT_COST");
+    words.step = value("RAILHEAD_CKPT_STEP");
+    words.history = value("RAILHEAD_CKPT_FROM") == "history";
+}
+
 /// The last options of the command line may hold for several components: one message is enough.
 void drop_repeated(std::vector<Error>& warnings) {
     std::set<std::string> seen;
@@ -224,6 +246,14 @@ Result<Script> parse_script(std::string_view text, const std::string& file,
             return propagate(request);
         }
         request->component = i > 0;
+        add_checkpoint_words(variables, *storage, request->checkpoint);
+        if (i == 0) {
+            const auto* said = find(options, "export");
+            script.environment = std::make_shared<const std::vector<const char*>>(
+                exported(said != nullptr ? said->value : "", environment, *storage));
+            request->script = storage->emplace_back(text);
+            request->environment = *script.environment;
+        }
         script.components.push_back({options, *request});
         if (!command_line.advance() && i + 1 >= directives->size()) {
             break;

@@ -35,6 +35,8 @@ class Checker {
             check_lemons();
             found = check_node_types(*loaded_.site);
             std::ranges::move(found, std::back_inserter(findings_));
+            found = check_preemption(*loaded_.site);
+            std::ranges::move(found, std::back_inserter(findings_));
         }
         return std::move(findings_);
     }

@@ -73,6 +73,9 @@ Reader::Keys overlay_keys(const Reader& reader, Overlay& to) {
              })},
             {"lemons", reader.table([&reader, &to](const toml::table& t) {
                  reader.each(t, lemons_keys(reader, to));
+             })},
+            {"checkpoint", reader.table([&reader, &to](const toml::table& t) {
+                 read_checkpoint(reader, t, to.checkpoint);
              })}};
 }
 

@@ -6,12 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
+#include "checkpoint/wish.hpp"
 #include "policy/settings.hpp"
 #include "rails/node_type.hpp"
 
@@ -22,6 +24,23 @@ enum class Notes : std::uint8_t {
     never,    ///< nothing but refusals
     changes,  ///< what was changed, and advice on what costs the job speed
     all       ///< also why a job was left as it is
+};
+
+/// The part of an Overlay that lies over CheckpointSettings.
+struct CheckpointOverlay {
+    std::optional<Mode> mode;
+    std::optional<std::uint32_t> min_nodes;
+    std::optional<double> per_1000_node_days;
+    std::optional<std::uint32_t> cost_s, step_s, restart_s;
+    std::optional<Undeclared> undeclared;
+    std::optional<std::uint32_t> declare_above, undeclared_time_s;
+    std::optional<LongInterval> long_interval;
+    std::optional<double> most_interval;
+    std::shared_ptr<const std::vector<std::string>> declares;  ///< null: unset
+    std::optional<int> signal;  ///< 0: none
+    std::optional<checkpoint::Target> signal_to;
+    std::optional<bool> requeue, append, clock;
+    std::optional<std::uint32_t> attempts;
 };
 
 /// A layer over Settings: what is unset shows the layer below.
@@ -41,6 +60,7 @@ struct Overlay {
     std::optional<std::string> set_aside;
     std::optional<std::uint32_t> model_parallel_group;
     std::optional<std::uint32_t> lemons_min_nodes;
+    CheckpointOverlay checkpoint;
 };
 void apply(const Overlay& overlay, Settings& settings);
 
@@ -69,6 +89,17 @@ struct Policy {
     std::string topology;        ///< default: topology.conf beside slurm.conf
     std::string lemons;          ///< default: railhead.lemons beside slurm.conf
 };
+
+/// What a [[rule]] is matched with.
+struct JobKind {
+    std::string_view partition, account, qos;
+    std::uint64_t gpus = 0;
+};
+/// Lays every rule that matches over `settings`, in the order of the file.
+void apply_rules(const std::vector<Rule>& rules, const JobKind& job, Settings& settings);
+
+/// All three layers at once, for those who have no Site.
+[[nodiscard]] Settings settings_of(const Policy& policy, const JobKind& job);
 
 /// `text` against a shell-like glob of `*` and `?`; no allocation, linear in `text` per `*`.
 [[nodiscard]] bool glob_matches(std::string_view pattern, std::string_view text);

@@ -11,24 +11,6 @@ namespace railhead::policy {
 
 namespace {
 
-bool any_matches(const std::vector<std::string>& globs, std::string_view text) {
-    return globs.empty() || std::ranges::any_of(globs, [text](const auto& glob) {
-               return glob_matches(glob, text);
-           });
-}
-
-void apply_rules(Work& work, std::string_view partition) {
-    const auto gpus = std::max(work.demand.total, work.demand.per_node);
-    for (const auto& rule : work.site.policy.rules) {
-        if (any_matches(rule.partitions, partition) &&
-            any_matches(rule.accounts, work.request.account) &&
-            any_matches(rule.qos, work.request.qos) && gpus >= rule.min_gpus &&
-            gpus <= rule.max_gpus) {
-            apply(rule.overlay, work.settings);
-        }
-    }
-}
-
 std::string_view first_partition(std::string_view list) {
     return trim(list.substr(0, list.find(',')));
 }
@@ -58,7 +40,8 @@ bool several_partitions(std::string_view list) {
 
 bool Changes::any() const {
     return min_nodes || max_nodes || exclusive || cpus_per_task || tasks || switches ||
-           switch_wait_s || segment || prefer || exclude;
+           switch_wait_s || segment || prefer || exclude || !environment.empty() || warning ||
+           requeue || append || time_limit_min;
 }
 
 namespace {
@@ -73,7 +56,29 @@ bool oversized(const job::JobRequest& request) {
            longer(request.account) || longer(request.qos) || longer(request.reservation) ||
            longer(request.gpus_per_job) || longer(request.gpus_per_node) ||
            longer(request.gpus_per_socket) || longer(request.gpus_per_task) ||
-           longer(request.gpu_bind);
+           longer(request.gpu_bind) || longer(request.checkpoint.interval) ||
+           longer(request.checkpoint.signal) || longer(request.checkpoint.cost) ||
+           longer(request.checkpoint.step);
+}
+
+/// The rules for jobs with GPUs.
+void review_gpus(Work& work) {
+    work.gpus_per_node = agreed_gpus_per_node(work);
+    work.out.seen.gpus = work.demand.total;
+    work.out.seen.gpus_per_node = work.gpus_per_node;
+    if (several_partitions(work.request.partition) && work.gpus_per_node == 0) {
+        work.say("gang", NoteKind::info, "left as it is: the partitions differ in GPUs a node");
+    } else {
+        apply_gang_rule(work);
+    }
+    work.out.seen.nodes = work.nodes;
+    if (!work.out.refusal) {
+        apply_lemons_rule(work);
+        apply_placement_rule(work);
+        apply_steering_rule(work);
+        apply_isolation_rule(work);
+        apply_sockets_rule(work);
+    }
 }
 
 }  // namespace
@@ -94,7 +99,10 @@ Review review(const job::JobRequest& request, const Site& site) {
         return out;  // stock will say that there is none
     }
     Work work{request, site, *partition, partition->settings, gpu_demand(request), 0, out};
-    apply_rules(work, partition->name);
+    apply_rules(site.policy.rules,
+                {partition->name, request.account, request.qos,
+                 std::max(work.demand.total, work.demand.per_node)},
+                work.settings);
     out.seen.partition = partition->name;
     if (!work.settings.enabled) {
         out.off = true;
@@ -103,24 +111,11 @@ Review review(const job::JobRequest& request, const Site& site) {
     if (request.off) {
         work.say("site", NoteKind::advice, "this site does not let jobs turn Railhead off");
     }
-    if (!work.demand.any()) {
-        return out;  // a CPU job
+    if (work.demand.any()) {
+        review_gpus(work);
     }
-    work.gpus_per_node = agreed_gpus_per_node(work);
-    out.seen.gpus = work.demand.total;
-    out.seen.gpus_per_node = work.gpus_per_node;
-    if (several_partitions(request.partition) && work.gpus_per_node == 0) {
-        work.say("gang", NoteKind::info, "left as it is: the partitions differ in GPUs a node");
-    } else {
-        apply_gang_rule(work);
-    }
-    out.seen.nodes = work.nodes;
     if (!out.refusal) {
-        apply_lemons_rule(work);
-        apply_placement_rule(work);
-        apply_steering_rule(work);
-        apply_isolation_rule(work);
-        apply_sockets_rule(work);
+        apply_checkpoint_rule(work);
     }
     return out;
 }

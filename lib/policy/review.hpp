@@ -12,12 +12,26 @@
 #include <string_view>
 #include <vector>
 
+#include "checkpoint/schedule.hpp"
 #include "job/request.hpp"
 #include "policy/policy.hpp"
 #include "policy/price.hpp"
 #include "policy/site.hpp"
 
 namespace railhead::policy {
+
+/// A variable of the batch job's environment.
+struct Variable {
+    const char* name = "";
+    std::string value;
+};
+
+/// --signal: what Slurm sends before the time limit, and at preemption where it is asked to.
+struct Warning {
+    std::uint16_t signal = 0;
+    std::uint16_t seconds = 0;  ///< before the end
+    bool batch = false;         ///< "B:", to the batch script alone; else to the tasks of its steps
+};
 
 /// New values for fields of the job; what is unset stays as the user has it.
 struct Changes {
@@ -30,6 +44,11 @@ struct Changes {
     std::optional<std::uint16_t> segment;
     std::optional<std::string> prefer;           ///< --prefer
     std::optional<std::string> exclude;          ///< -x: the user's, and more
+    std::vector<Variable> environment;           ///< added, in place of what is there by the name
+    std::optional<Warning> warning;              ///< --signal
+    bool requeue = false;                        ///< --requeue
+    bool append = false;                         ///< --open-mode=append
+    std::optional<std::uint32_t> time_limit_min; ///< --time; lowered, never raised
 
     [[nodiscard]] bool any() const;
 };
@@ -42,7 +61,8 @@ enum class NoteKind : std::uint8_t {
 };
 
 struct Note {
-    std::string_view rule;   ///< "gang", "lemons", "placement", "steering", "isolation", "sockets", "site"
+    std::string_view rule;   ///< "gang", "lemons", "placement", "steering", "isolation", "sockets",
+                             ///< "checkpoint", "site"
     NoteKind kind = NoteKind::info;
     Mode mode = Mode::enforce;  ///< of the rule: a change was made (enforce) or only would be; what
                                 ///< a rule that observes has to say reaches the log alone
@@ -61,6 +81,16 @@ struct SeenLevel {
     std::uint32_t usable = 0;  ///< switches of the level that have usable nodes
 };
 
+/// How often the job is to write a checkpoint, and of what that was made.
+struct SeenCheckpoint {
+    checkpoint::Schedule schedule;
+    std::uint32_t nodes = 0;  ///< 1 at least: those it asks for, or that its GPUs need
+    double cost_s = 0;
+    std::string_view from;    ///< whose interval: "user", "history", "policy", "default"
+    std::string declared;     ///< by what: "--ckpt-signal"; empty: it does not
+    bool clock = false;       ///< the nodes' clock signals it, not Slurm
+};
+
 /// The job as the rules saw it; for `explain` and for the log.
 struct Seen {
     std::string partition;               ///< the first one named
@@ -72,6 +102,7 @@ struct Seen {
     fabric::Kind fabric = fabric::Kind::none;  ///< what the job is placed on; none: not planned
     std::array<SeenLevel, 3> above;      ///< the levels between the leaves and the top, lowest first
     std::optional<Wait> wait;            ///< what waiting for the least leaves is worth; trees only
+    std::optional<SeenCheckpoint> checkpoint;
 };
 
 struct Review {

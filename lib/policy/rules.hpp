@@ -79,6 +79,9 @@ void apply_isolation_rule(Work& work);
 /// sockets.cpp: tells when the CPUs of a job can lie on one socket and its GPUs on several.
 void apply_sockets_rule(Work& work);
 
+/// checkpoint.cpp: the interval for all gangs; signal, requeue and append mode for jobs that declare.
+void apply_checkpoint_rule(Work& work);
+
 /// The segment for `nodes` nodes in groups of `group` that can never take more blocks, or a
 /// higher level, than stock would, and is no larger than `most`; 0 when there is none.  Slurm places
 /// segments one by one, wherever one finds room.

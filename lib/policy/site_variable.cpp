@@ -53,7 +53,9 @@ constexpr std::array refused{
             "write the rails, rails = [\"mlx5_0\", ...]: UCX and others are told the same"},
 };
 
-bool is_name(std::string_view name) {
+}  // namespace
+
+bool is_variable_name(std::string_view name) {
     const auto fits = [](char c) {
         return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
                c == '_';
@@ -61,10 +63,8 @@ bool is_name(std::string_view name) {
     return !name.empty() && !(name[0] >= '0' && name[0] <= '9') && std::ranges::all_of(name, fits);
 }
 
-}  // namespace
-
 std::string refusal_of_variable(std::string_view name) {
-    if (!is_name(name)) {
+    if (!is_variable_name(name)) {
         return "a variable's name is made of letters, digits and \"_\"";
     }
     const auto found = std::ranges::find_if(refused, [&](const Refused& entry) {

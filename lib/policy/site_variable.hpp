@@ -6,6 +6,9 @@
 
 namespace railhead::policy {
 
+/// Letters, digits and "_", no digit first.
+[[nodiscard]] bool is_variable_name(std::string_view name);
+
 /// Why [[node_type]] may not set the variable `name`, and what to do instead; empty: it may.
 ///
 /// Refused are what is no name at all, what belongs to Slurm, to the user or to Railhead, what says

@@ -141,5 +141,7 @@ constexpr std::array<std::pair<std::string_view, Mode>, 3> modes{
 
 /// parse_placement.cpp: the table "placement" of one layer.
 void read_placement(const Reader& reader, const toml::table& table, Overlay& to);
+/// parse_checkpoint.cpp: the table "checkpoint" of one layer.
+void read_checkpoint(const Reader& reader, const toml::table& table, CheckpointOverlay& to);
 
 }  // namespace railhead::policy

@@ -24,7 +24,7 @@ using File = std::string PluginArguments::*;
 using Level = Health PluginArguments::*;
 
 /// A path, or "off" for none.
-struct FolderOrOff {
+struct PathOrOff {
     std::string PluginArguments::*member;
 };
 using MemoryWord = Memory PluginArguments::*;
@@ -32,7 +32,7 @@ using Names = std::vector<std::string> PluginArguments::*;
 
 struct Key {
     std::string_view name;
-    std::variant<Choice, File, FolderOrOff, MemoryWord, Names, Level> target;
+    std::variant<Choice, File, PathOrOff, MemoryWord, Names, Level> target;
 };
 
 constexpr Choice on_off(bool PluginArguments::*member) {
@@ -52,7 +52,8 @@ constexpr std::array keys{
     Key{"nics", &PluginArguments::nics},
     Key{"nccl_conf", &PluginArguments::nccl_conf},
     Key{"policy", &PluginArguments::policy},
-    Key{"cache", FolderOrOff{&PluginArguments::cache}},
+    Key{"cache", PathOrOff{&PluginArguments::cache}},
+    Key{"helper", PathOrOff{&PluginArguments::helper}},
     Key{"rail", on_off(&PluginArguments::rail)},
     Key{"gpu_affinity", on_off(&PluginArguments::gpu_affinity)},
     Key{"memory", &PluginArguments::memory},
@@ -86,8 +87,8 @@ struct Assign {
         to.*member = found->second;
         return true;
     }
-    bool operator()(FolderOrOff folder) const {
-        to.*folder.member = value == "off" ? "" : value;
+    bool operator()(PathOrOff path) const {
+        to.*path.member = value == "off" ? "" : value;
         return value == "off" || value.starts_with('/');
     }
     bool operator()(MemoryWord member) const {
@@ -113,7 +114,7 @@ struct Values {
         return fmt::format("{} or {}", choice.yes, choice.no);
     }
     std::string operator()(File /*member*/) const { return "an absolute path"; }
-    std::string operator()(FolderOrOff /*folder*/) const {
+    std::string operator()(PathOrOff /*path*/) const {
         return "an absolute path, or off";
     }
     std::string operator()(MemoryWord /*member*/) const { return "prefer, bind or off"; }
@@ -137,6 +138,10 @@ std::string unknown_key(std::string_view argument, std::string_view name) {
 }
 
 }  // namespace
+
+std::string installed_helper() {
+    return RAILHEAD_HELPER_FILE;
+}
 
 Result<PluginArguments> parse_plugin_arguments(const std::vector<std::string>& arguments) {
     PluginArguments result;

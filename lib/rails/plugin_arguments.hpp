@@ -13,12 +13,16 @@
 
 namespace railhead::rails {
 
+/// Where packages put railhead-ckpt.
+[[nodiscard]] std::string installed_helper();
+
 struct PluginArguments {
     std::string topology;           ///< topology=FILE: a recorded node, of any kind; "": look
     std::vector<std::string> nics;  ///< nics=a,b: the rails of this type of node, declared
     std::string nccl_conf = "/etc/nccl.conf";  ///< nccl_conf=FILE: the site's file on the node
     std::string policy;                        ///< policy=FILE; "": beside slurm.conf
     std::string cache = "/run/railhead";  ///< cache=DIR|off: where facts are kept; "": nowhere
+    std::string helper = installed_helper();  ///< helper=FILE|off: railhead-ckpt; "": none
     bool rail = true;                          ///< rail=auto|off
     bool gpu_affinity = true;                  ///< gpu_affinity=auto|off
     Memory memory = Memory::prefer;  ///< memory=prefer|bind|off

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "checkpoint/variables.hpp"
+#include "checkpoint/wish.hpp"
 #include "report/table.hpp"
 
 namespace railhead::report {
@@ -18,6 +20,11 @@ using policy::NoteKind;
 
 std::string clock_text(std::uint32_t seconds) {
     return fmt::format("{}:{:02}", seconds / 60, seconds % 60);
+}
+
+/// Minutes as --time has them: "4:00:00".
+std::string time_text(std::uint32_t minutes) {
+    return fmt::format("{}:{:02}:00", minutes / 60, minutes % 60);
 }
 
 /// Appends "--name=value" where there is a value.
@@ -178,6 +185,20 @@ std::string becomes_text(const policy::Review& review) {
     return changes.empty() ? "what it is" : changes;
 }
 
+json variables_json(const std::vector<policy::Variable>& variables) {
+    json out = json::object();
+    for (const auto& variable : variables) {
+        out[variable.name] = variable.value;
+    }
+    return out;
+}
+
+/// "B:USR1@120", as --signal has it.
+std::string signal_text(const policy::Warning& warning) {
+    return fmt::format("{}{}@{}", warning.batch ? "B:" : "",
+                       checkpoint::signal_name(warning.signal), warning.seconds);
+}
+
 json changes_json(const policy::Changes& changes) {
     json out = json::object();
     const auto put = [&out](const char* name, const auto& value) {
@@ -197,6 +218,39 @@ json changes_json(const policy::Changes& changes) {
     put("segment", changes.segment);
     put("prefer", changes.prefer);
     put("exclude", changes.exclude);
+    put("time_limit_min", changes.time_limit_min);
+    if (changes.warning) {
+        out["signal"] = signal_text(*changes.warning);
+    }
+    if (changes.requeue) {
+        out["requeue"] = true;
+    }
+    if (changes.append) {
+        out["open_mode"] = "append";
+    }
+    if (!changes.environment.empty()) {
+        out["environment"] = variables_json(changes.environment);
+    }
+    return out;
+}
+
+json checkpoint_json(const policy::Seen& seen) {
+    if (!seen.checkpoint) {
+        return nullptr;
+    }
+    const auto& checkpoint = *seen.checkpoint;
+    json out{{"nodes", checkpoint.nodes},
+             {"mtbf_s", checkpoint.schedule.mtbf_s},
+             {"cost_s", checkpoint.cost_s},
+             {"optimum_s", checkpoint.schedule.optimum_s},
+             {"interval_s", checkpoint.schedule.interval_s},
+             {"from", checkpoint.from},
+             {"lead_s", checkpoint.schedule.lead_s},
+             {"declared", nullptr},
+             {"clock", checkpoint.clock}};
+    if (!checkpoint.declared.empty()) {
+        out["declared"] = checkpoint.declared;
+    }
     return out;
 }
 
@@ -216,6 +270,7 @@ json component_json(const Explained& component) {
              {"leaves", review.seen.leaves},
              {"levels", levels_json(review.seen)},
              {"price", price_json(review.seen)},
+             {"checkpoint", checkpoint_json(review.seen)},
              {"changes", changes_json(review.changes)},
              {"notes", std::move(notes)},
              {"refusal", nullptr}};
@@ -296,6 +351,12 @@ std::string asked_text(const job::JobRequest& request) {
     option(out, "--reservation=", request.reservation);
     option(out, "--switches=", request.switches);
     option(out, "--segment=", request.segment);
+    option(out, "--ckpt-interval=", request.checkpoint.interval);
+    option(out, "--ckpt-signal=", request.checkpoint.signal);
+    option(out, "--signal", request.signal ? std::optional{""} : std::nullopt);
+    if (request.requeue) {
+        option(out, *request.requeue ? "--requeue" : "--no-requeue", std::optional{""});
+    }
     return out.empty() ? "nothing but defaults" : out;
 }
 
@@ -317,6 +378,19 @@ std::string changes_text(const policy::Changes& changes) {
     }
     if (changes.exclude) {
         option(out, "-x ", std::string_view{*changes.exclude});
+    }
+    if (changes.time_limit_min) {
+        option(out, "--time=", std::optional{time_text(*changes.time_limit_min)});
+    }
+    if (changes.warning) {
+        option(out, "--signal=", std::optional{signal_text(*changes.warning)});
+    }
+    option(out, "--requeue", changes.requeue ? std::optional{""} : std::nullopt);
+    option(out, "--open-mode=", changes.append ? std::optional{"append"} : std::nullopt);
+    for (const auto& variable : changes.environment) {
+        if (std::string_view{variable.name} == checkpoint::variable::interval) {
+            option(out, "RAILHEAD_CKPT_INTERVAL=", std::optional{variable.value});
+        }
     }
     return out;
 }

@@ -1,4 +1,4 @@
-#include "subprocess.hpp"
+#include "base/subprocess.hpp"
 
 #include <chrono>
 #include <string>
@@ -8,7 +8,6 @@
 
 using namespace railhead;
 using namespace std::chrono_literals;
-using cli::output_of;
 
 TEST_CASE("what a command prints is taken, and no shell reads its words", "[subprocess]") {
     const auto text = output_of({"printf", "%s.", "$HOME", "a b", "*"}, 30s);

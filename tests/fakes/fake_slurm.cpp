@@ -1,6 +1,7 @@
 #include "fakes/fake_slurm.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -67,6 +68,24 @@ __attribute__((format(printf, 1, 2))) void slurm_info(const char* format, ...) {
 
 char* slurm_xstrdup(const char* text) {
     return ::strdup(text);
+}
+
+int slurm_env_array_overwrite(char*** array, const char* name, const char* value) {
+    // As slurmctld's own: it does not return without memory.
+    const fakes::SparedMemory spared;
+    const std::string entry = std::string{name} + "=" + value;
+    std::size_t count = 0;
+    for (; *array != nullptr && (*array)[count] != nullptr; ++count) {
+        if (std::string{(*array)[count]}.starts_with(std::string{name} + "=")) {
+            ::free((*array)[count]);
+            (*array)[count] = ::strdup(entry.c_str());
+            return 1;
+        }
+    }
+    *array = static_cast<char**>(::realloc(*array, (count + 2) * sizeof(char*)));
+    (*array)[count] = ::strdup(entry.c_str());
+    (*array)[count + 1] = nullptr;
+    return 1;
 }
 
 void slurm_xfree(void** item) {

@@ -76,6 +76,7 @@ TEST_CASE("the policy that is installed observes and changes nothing", "[config]
     policy::apply(policy->global, settings);
     CHECK(settings.gang.mode == policy::Mode::observe);
     CHECK(settings.placement.mode == policy::Mode::observe);
+    CHECK(settings.checkpoint.mode == policy::Mode::observe);
     CHECK(policy->partitions.empty());
     CHECK(policy->rules.empty());
 }
@@ -89,7 +90,9 @@ TEST_CASE("the commented policy shows every key, and each example of a key is ri
           "isolation_note", "sockets_note", "gpus_per_node", "override", "slowdown", "communication", "run_time",
           "wait_least", "wait_most", "below_leaf", "set_aside", "model_parallel_group", "file", "min_nodes", "name",
           "nodes", "rails", "nccl_ib_hca", "ucx_net_devices", "nvshmem", "socket_interface", "rail_only",
-          "topo_file", "env", "memory", "omp_num_threads", "health"}) {
+          "topo_file", "env", "memory", "omp_num_threads", "health", "failures", "cost", "step", "restart",
+          "undeclared", "declare_above", "undeclared_time", "long_interval", "most_interval", "declares", "signal",
+          "signal_to", "requeue", "append", "clock", "attempts"}) {
         CAPTURE(key);
         CHECK(text.find("\n" + key + " = ") != std::string::npos);
     }

@@ -1,0 +1,74 @@
+// Which checkpoints lie in a folder, and which of them are complete.
+//
+// A checkpoint is complete when its framework says so, in its own way:
+//
+//   Megatron      latest_checkpointed_iteration.txt, written after a barrier, names iter_NNNNNNN or
+//                 "release"
+//   DeepSpeed     latest, written last, names the tag: global_stepN
+//   PyTorch DCP   .metadata, renamed from .metadata.tmp behind all *.distcp (torchtitan too)
+//   HF Trainer    checkpoint-N/trainer_state.json, behind model and optimizer; but some releases
+//                 write the states of random numbers behind it, so nothing may change for a while
+//   Accelerate    random_states_0.pkl of save_state(), likewise
+//   NeMo          no NAME-unfinished beside it, and metadata.json of Megatron Core in it
+//   Lightning     *.ckpt, a zip archive whose last record is there; it may be moved from another
+//                 file system, so its name alone tells nothing
+//
+// Any other: by a marker file, by its new name when it loses a ".tmp", else when nothing changed
+// for a while.  What to wait for is the business of Watch: this looks once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checkpoint/folder.hpp"
+
+namespace railhead::checkpoint {
+
+enum class Layout : std::uint8_t {
+    megatron,
+    deepspeed,
+    dcp,
+    huggingface,
+    nemo,
+    lightning,
+    marked,
+    plain
+};
+[[nodiscard]] std::string_view to_string(Layout layout);  ///< "Megatron"
+
+enum class Verdict : std::uint8_t {
+    complete,
+    settling,  ///< complete once nothing changed for a few seconds
+    quieting,  ///< nobody says: complete once nothing changed for long
+    writing    ///< not complete, as `why` says
+};
+
+struct Found {
+    std::string name;  ///< "." for the folder itself; may hold any character but "/"
+    Layout layout = Layout::plain;
+    Verdict verdict = Verdict::writing;
+    std::string why;             ///< while it is written: what is missing
+    std::string name_to_come;    ///< of one with a temporary name
+    std::int64_t seal_ns = 0;    ///< the change of what says that it is complete
+    std::int64_t newest_ns = 0;  ///< the newest change in it
+    std::optional<std::int64_t> born_ns;
+    std::uint64_t bytes = 0;
+    std::uint64_t files = 0;
+};
+
+struct Scan {
+    std::vector<Found> found;  ///< by name; superseded ones of Megatron and DeepSpeed are left out
+    bool is_cut = false;       ///< there was more than the limits allow to look at
+};
+
+/// Whether a checkpoint is known already, as it was sealed then: its files need no look.
+using IsKnown = std::function<bool(const std::string& name, std::int64_t seal_ns)>;
+
+[[nodiscard]] Scan scan_checkpoints(const Folder& folder, const Limits& limits = {},
+                                    const IsKnown& is_known = {});
+
+}  // namespace railhead::checkpoint

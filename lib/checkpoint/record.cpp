@@ -1,0 +1,81 @@
+#include "checkpoint/record.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace railhead::checkpoint {
+
+std::optional<double> Record::mean_cost_s() const {
+    return costs > 0 ? std::optional{cost_sum_s / static_cast<double>(costs)} : std::nullopt;
+}
+
+std::optional<double> Record::mean_interval_s() const {
+    double sum_s = 0;
+    std::uint64_t count = 0;
+    for (const auto& checkpoint : latest) {
+        sum_s += checkpoint.interval_s.value_or(0);
+        count += checkpoint.interval_s ? 1 : 0;
+    }
+    return count > 0 ? std::optional{sum_s / static_cast<double>(count)} : std::nullopt;
+}
+
+void Record::add(const Saved& checkpoint) {
+    ++checkpoints;
+    if (checkpoint.write_s) {
+        ++costs;
+        cost_sum_s += *checkpoint.write_s;
+    }
+    latest.push_back(checkpoint);
+    if (latest.size() > most_latest) {
+        latest.erase(latest.begin());
+    }
+    if (!attempts.empty()) {
+        ++attempts.back().checkpoints;
+        attempts.back().last_s = checkpoint.at_s;
+    }
+}
+
+void History::put(const std::string& name, const Costs::One& cost) {
+    auto at = std::ranges::find(jobs_, name, &Costs::name);
+    Costs found{name, {}};
+    if (at != jobs_.end()) {
+        found = std::move(*at);
+        jobs_.erase(at);
+    }
+    std::erase_if(found.costs, [&](const Costs::One& one) {
+        return one.job == cost.job && one.restarts == cost.restarts;
+    });
+    found.costs.push_back(cost);
+    if (found.costs.size() > Costs::most) {
+        found.costs.erase(found.costs.begin());
+    }
+    jobs_.push_back(std::move(found));  // by use: the first was used longest ago
+    if (jobs_.size() > most_names) {
+        jobs_.erase(jobs_.begin());
+    }
+}
+
+std::optional<double> History::cost_s(std::string_view name) const {
+    const auto at = std::ranges::find(jobs_, name, &Costs::name);
+    if (at == jobs_.end()) {
+        return std::nullopt;
+    }
+    constexpr std::size_t few = 5;
+    std::vector<double> costs;
+    const auto first = at->costs.size() - std::min(few, at->costs.size());
+    for (auto i = first; i < at->costs.size(); ++i) {
+        costs.push_back(at->costs[i].cost_s);
+    }
+    return median(std::move(costs));
+}
+
+std::optional<double> median(std::vector<double> values) {
+    if (values.empty()) {
+        return std::nullopt;
+    }
+    std::ranges::sort(values);
+    const auto middle = values.size() / 2;
+    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+}  // namespace railhead::checkpoint

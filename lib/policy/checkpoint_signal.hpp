@@ -1,0 +1,33 @@
+// Inside of the checkpoint rule: whether Slurm is to signal a job before its end, and whom.
+//
+// Slurm's signal asks nobody whether he catches it, and who does not dies of it.  So it is written
+// only where the program that is hit is one that the user had in mind.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "checkpoint/wish.hpp"
+#include "policy/rules.hpp"
+
+namespace railhead::policy {
+
+/// What is to be sent.
+struct SignalAsk {
+    checkpoint::SignalWish wish;
+    bool target_is_users = false;          ///< else it is the site's, and has to fit the script
+    double lead_s = 0;                     ///< as checkpoint::Schedule has it
+    std::optional<std::uint64_t> limit_s;  ///< the least that the job may run; unset: no limit
+};
+
+struct SignalPlan {
+    std::optional<Warning> warning;
+    std::string reason;  ///< why there is none
+};
+
+/// Never to the tasks where Slurm would also hit their children: data loaders.  Never earlier than
+/// the job starts.
+[[nodiscard]] SignalPlan plan_signal(const Work& work, const SignalAsk& ask);
+
+}  // namespace railhead::policy

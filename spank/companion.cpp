@@ -1,0 +1,154 @@
+#include "companion.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace railhead::spank {
+
+namespace {
+
+constexpr int end_fd = 3;  ///< of the program: the first after the standard ones
+
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+    std::vector<char*> result;
+    result.reserve(words.size() + 1);
+    for (const auto& word : words) {
+        result.push_back(const_cast<char*>(word.c_str()));  // execve() takes char*, changes nothing
+    }
+    result.push_back(nullptr);
+    return result;
+}
+
+/// Closes every descriptor above end_fd.
+void close_others() {
+#ifdef SYS_close_range
+    if (::syscall(SYS_close_range, end_fd + 1, ~0U, 0U) == 0) {
+        return;
+    }
+#endif
+    const long most = ::sysconf(_SC_OPEN_MAX);
+    for (int fd = end_fd + 1; fd < most; ++fd) {
+        ::close(fd);
+    }
+}
+
+/// In the new process.  Only what is safe after a fork, nothing that allocates.
+[[noreturn]] void become(char* const* words, char* const* environment, int end) noexcept {
+    // A task that signals its process group, or whose terminal hangs up, does not mean us.
+    ::setsid();
+    ::dup2(end, end_fd);  // the copy is not closed by exec, unless it is no copy
+    if (end == end_fd) {
+        ::fcntl(end_fd, F_SETFD, 0);
+    }
+    const int null = ::open("/dev/null", O_RDWR);
+    ::dup2(null, STDIN_FILENO);
+    ::dup2(null, STDOUT_FILENO);
+    close_others();
+    if (::chdir("/") == 0) {
+        ::execve(words[0], words, environment);
+    }
+    ::_exit(127);
+}
+
+/// fork(), but the new process is a child of our own parent.
+pid_t fork_sister() {
+    return static_cast<pid_t>(::syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0));
+}
+
+/// Where there can be no sister (the first process of a PID namespace has none): a child's child,
+/// which nobody waits for.
+pid_t fork_orphan() {
+    const pid_t child = ::fork();
+    if (child != 0) {
+        int status = 0;
+        while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+        }
+        return child;
+    }
+    const pid_t orphan = ::fork();
+    if (orphan != 0) {
+        ::_exit(orphan < 0 ? 1 : 0);
+    }
+    return 0;
+}
+
+/// Blocks all signals while it lives: what comes between exec and the program's own arrangements
+/// waits for these.
+class BlockedSignals {
+ public:
+    BlockedSignals() {
+        sigset_t all;
+        ::sigfillset(&all);
+        ::sigprocmask(SIG_SETMASK, &all, &before_);
+    }
+    BlockedSignals(const BlockedSignals&) = delete;
+    BlockedSignals& operator=(const BlockedSignals&) = delete;
+    ~BlockedSignals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+    sigset_t before_{};
+};
+
+}  // namespace
+
+Result<Companion> Companion::make(std::vector<std::string> words,
+                                  std::vector<std::string> environment, bool wants_pid) {
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+        return fail(Errc::unavailable, fmt::format("no socket: {}", std::strerror(errno)));
+    }
+    return Companion{std::move(words), std::move(environment), wants_pid, UniqueFd{ends[0]},
+                     UniqueFd{ends[1]}};
+}
+
+Result<void> Companion::start() const {
+    auto words = words_;
+    const auto add = [&words](const char* option, int value) {
+        words.emplace_back(option);
+        words.push_back(fmt::format("{}", value));
+    };
+    add("--end-fd", end_fd);
+    if (wants_pid_) {
+        add("--pid", ::getpid());
+    }
+    const auto argv = pointers(words);
+    const auto environment = pointers(environment_);
+    const BlockedSignals blocked;
+    pid_t child = fork_sister();
+    if (child < 0) {
+        child = fork_orphan();
+    }
+    if (child == 0) {
+        become(argv.data(), environment.data(), theirs_.get());
+    }
+    if (child < 0) {
+        return fail(Errc::unavailable, fmt::format("cannot fork: {}", std::strerror(errno)));
+    }
+    return {};
+}
+
+void Companion::finish(std::chrono::milliseconds limit) {
+    theirs_ = UniqueFd{};  // from now on only the program has that side
+    if (!ours_) {
+        return;
+    }
+    ::shutdown(ours_.get(), SHUT_WR);
+    pollfd wait{ours_.get(), POLLIN, 0};
+    ::poll(&wait, 1, static_cast<int>(limit.count()));
+    ours_ = UniqueFd{};
+}
+
+}  // namespace railhead::spank

@@ -1,0 +1,216 @@
+#include "companions.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/file.hpp"
+#include "checkpoint/variables.hpp"
+#include "companion.hpp"
+#include "job_end.hpp"
+#include "node_name.hpp"
+#include "policy/load_policy.hpp"
+
+namespace railhead::spank {
+
+namespace {
+
+namespace variable = checkpoint::variable;
+using checkpoint::Target;
+
+/// They have a last word: the watcher writes its record.
+constexpr std::chrono::seconds farewell{1};
+
+/// Of this step; slurmstepd serves one, and only its main thread comes here.
+std::vector<Companion> companions;
+std::uint32_t tasks_left = 0;
+
+/// A command line in the making.
+class Words {
+ public:
+    Words(const std::string& helper, const char* part) : words_{helper, part} {}
+    template <class T>
+    void add(const char* name, const T& value) {
+        words_.emplace_back(name);
+        words_.push_back(fmt::format("{}", value));
+    }
+    void add(const char* flag) { words_.emplace_back(flag); }
+    [[nodiscard]] std::vector<std::string> take() { return std::move(words_); }
+
+ private:
+    std::vector<std::string> words_;
+};
+
+std::uint32_t job_of(const Session& session) {
+    return session.number(S_JOB_ID).value_or(0);
+}
+
+bool is_first_node(const Session& session) {
+    return session.number(S_JOB_NODEID).value_or(0) == 0;
+}
+
+/// Why the program may not be run: as Slurm's own programs it has to be root's, or the site's.
+std::optional<std::string> distrust(const std::string& helper) {
+    const UniqueFd file{::open(helper.c_str(), O_PATH | O_CLOEXEC)};
+    struct stat status {};
+    if (!file || ::fstat(file.get(), &status) != 0) {
+        return helper + " is missing";
+    }
+    const auto owner = policy::trusted_owner(policy::default_places().slurm_conf);
+    const auto trusted = check_trusted(status, helper, owner);
+    return trusted ? std::nullopt : std::optional{to_string(trusted.error())};
+}
+
+/// What the program, and Slurm's commands that it runs, need; nothing by which a job's environment
+/// could turn them astray.
+std::vector<std::string> environment_of(const Session& session) {
+    const auto scontrol = own_scontrol();
+    const auto folder = scontrol.substr(0, scontrol.rfind('/') + 1);
+    std::vector<std::string> result{"LC_ALL=C",
+                                    fmt::format("PATH={}{}/usr/local/bin:/usr/bin:/bin", folder,
+                                                folder.empty() ? "" : ":")};
+    constexpr std::array names{"HOME",
+                               "XDG_STATE_HOME",
+                               "SLURM_CONF",
+                               "SLURM_JOB_NODELIST",
+                               "SLURM_ARRAY_JOB_ID",
+                               "SLURM_ARRAY_TASK_ID"};
+    for (const auto* const name : names) {
+        if (const auto value = session.variable(name)) {
+            result.push_back(fmt::format("{}={}", name, *value));
+        }
+    }
+    const char* conf = std::getenv("SLURM_CONF");  // NOLINT(concurrency-mt-unsafe): one thread
+    if (conf != nullptr && !session.variable("SLURM_CONF")) {
+        result.push_back(fmt::format("SLURM_CONF={}", conf));
+    }
+    return result;
+}
+
+/// Whom a clock on this node signals; nothing: there is none to signal here.
+std::optional<std::string_view> target_here(const Session& session, Target target) {
+    switch (session.kind()) {
+        case StepKind::interactive:
+            return std::nullopt;  // what people run in a shell is not to be searched for ranks
+        case StepKind::batch:
+            return target == Target::batch ? "batch" : "in-batch";
+        case StepKind::step:
+            break;
+    }
+    if (target == Target::batch || (target == Target::rank0 && !is_first_node(session))) {
+        return std::nullopt;
+    }
+    return target == Target::rank0 ? "rank0" : "tasks";
+}
+
+std::optional<Words> clock_words(const Session& session, const CheckpointStep& step,
+                                 const std::string& helper) {
+    const auto target = step.signal ? target_here(session, step.signal->target) : std::nullopt;
+    if (!target) {
+        return std::nullopt;
+    }
+    Words words{helper, "clock"};
+    words.add("--job", job_of(session));
+    words.add("--signal", step.signal->number);
+    words.add("--target", *target);
+    words.add("--interval", step.launch.interval_s);
+    words.add("--lead", step.launch.lead_s);
+    if (step.launch.deadline_s) {
+        words.add("--deadline", *step.launch.deadline_s);
+    }
+    if (session.kind() == StepKind::step && session.number(S_JOB_NNODES).value_or(1) > 1) {
+        words.add("--node", node_name(session));
+    }
+    if (is_first_node(session)) {
+        words.add("--speaks");
+        words.add("--scontrol", own_scontrol());
+    }
+    return words;
+}
+
+/// The batch or interactive step has the watcher; else the first node of a step.  Steps below know
+/// by a variable that there is one.
+std::optional<Words> watch_words(const Session& session, const CheckpointStep& step,
+                                 const std::string& helper) {
+    const auto job = fmt::format("{}", job_of(session));
+    const bool has_one =
+        session.kind() == StepKind::step && session.variable(variable::watched) == job;
+    if (step.folder.empty() || !is_first_node(session) || has_one) {
+        return std::nullopt;
+    }
+    session.set(variable::watched, job);
+    Words words{helper, "watch"};
+    words.add("--job", job);
+    words.add("--name", session.variable("SLURM_JOB_NAME").value_or(""));
+    words.add("--dir", step.folder);
+    words.add("--interval", step.launch.interval_s);
+    words.add("--cost", step.launch.cost_s);
+    words.add("--restarts", step.launch.restarts);
+    words.add("--attempts", step.attempts);
+    words.add("--nodes", step.nodes);
+    if (session.kind() == StepKind::batch) {
+        words.add("--hold");
+    }
+    return words;
+}
+
+void add(const Session& session, std::optional<Words> words, bool wants_pid) {
+    if (!words) {
+        return;
+    }
+    auto companion = Companion::make(words->take(), environment_of(session), wants_pid);
+    if (companion) {
+        companions.push_back(std::move(*companion));
+    } else {
+        slurm_info("railhead: %s", to_string(companion.error()).c_str());
+    }
+}
+
+}  // namespace
+
+void prepare_companions(const Session& session, const std::optional<CheckpointStep>& step,
+                        const std::string& helper) {
+    companions.clear();
+    tasks_left = session.number(S_JOB_LOCAL_TASK_COUNT).value_or(1);
+    if (!step || helper.empty() || (!step->signal && step->folder.empty())) {
+        return;
+    }
+    if (const auto why = distrust(helper)) {
+        slurm_info("railhead: no checkpoint clock and no watcher: %s", why->c_str());
+        return;
+    }
+    add(session, clock_words(session, *step, helper), true);
+    add(session, watch_words(session, *step, helper), false);
+}
+
+void start_companions(const Session& session) {
+    if (session.number(S_TASK_ID).value_or(0) != 0) {
+        return;
+    }
+    for (const auto& companion : companions) {
+        if (const auto started = companion.start(); !started) {
+            slurm_error("railhead: %s", to_string(started.error()).c_str());
+        }
+    }
+}
+
+void finish_companions() {
+    if (tasks_left == 0 || --tasks_left > 0) {
+        return;
+    }
+    for (auto& companion : companions) {
+        companion.finish(farewell);
+    }
+    companions.clear();
+}
+
+}  // namespace railhead::spank

@@ -1,0 +1,64 @@
+// One job's checkpoints, from the start of an attempt to its end: what is looked at, kept, said,
+// and done about a job that fails again and again.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "changes.hpp"
+#include "checkpoint/record.hpp"
+#include "checkpoint/state_folder.hpp"
+#include "checkpoint/watch.hpp"
+#include "slurm_job.hpp"
+#include "watch_options.hpp"
+
+namespace railhead::helper {
+
+class JobWatch {
+ public:
+    JobWatch(const WatchOptions& options, double now_s);
+
+    /// Reads what is known of the job, and holds it where it is time.
+    void begin(double now_s);
+    /// Looks at the folder once.
+    void look(double now_s);
+    /// Writes that the attempt may be over: the process may be killed before end().
+    void warn_of_end(double now_s);
+    /// The last look, and the line at the end of the job.
+    void end(double now_s);
+
+    [[nodiscard]] int changes_fd() const { return changes_.fd(); }
+    void drain_changes() const { changes_.drain(); }
+    /// When to look again if nothing is heard of.
+    [[nodiscard]] double next_look_s(double looked_s) const;
+    /// When to look again because something changed: looks take a hundredth of the time.
+    [[nodiscard]] double soon_s(double looked_s) const;
+
+ private:
+    [[nodiscard]] checkpoint::Attempt& attempt() { return record_.attempts.back(); }
+    [[nodiscard]] bool continues(const checkpoint::Record& found) const;
+    void read_record(double now_s);
+    void find_out_how_it_ended(checkpoint::Attempt& last, double now_s) const;
+    void hold(std::uint32_t failures, double now_s);
+    void release();
+    [[nodiscard]] checkpoint::Scan scan();
+    void take(const checkpoint::News& news, double now_s);
+    void keep_cost(double now_s);
+    void write();
+    [[nodiscard]] checkpoint::Cause ask_for_cause() const;
+    [[nodiscard]] std::string summary(double now_s) const;
+
+    WatchOptions options_;
+    SlurmJob job_;
+    checkpoint::Watch watch_;
+    checkpoint::Record record_;
+    std::optional<checkpoint::StateFolder> state_;
+    std::vector<double> costs_s_;  ///< of this attempt
+    std::vector<double> intervals_s_;
+    Changes changes_;
+    bool is_again_ = false;  ///< something is followed that was not: look again at once
+    double scan_took_s_ = 0;
+};
+
+}  // namespace railhead::helper

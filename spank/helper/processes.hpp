@@ -1,0 +1,32 @@
+// The processes of a step on this node: what the kernel says of them, and how one is signalled.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file.hpp"
+#include "checkpoint/targets.hpp"
+
+namespace railhead::helper {
+
+/// /proc as it is now.
+[[nodiscard]] checkpoint::ProcessView process_view();
+
+/// A descriptor of the process, readable once it has ended; empty where there is none such, or the
+/// kernel (before 5.3) has no such descriptors.
+[[nodiscard]] UniqueFd open_process(pid_t pid);
+
+enum class Sent : std::uint8_t { yes, not_caught, gone };
+
+/// Signals the process if it still catches the signal.  A process that has got the number since is
+/// not signalled: the descriptor is opened before the look.
+[[nodiscard]] Sent signal_if_caught(const checkpoint::ProcessView& view, pid_t pid, int signal);
+
+/// The name of the PID namespace that the process is in; nothing where that cannot be told.
+[[nodiscard]] std::optional<std::string> pid_namespace(const std::string& pid);
+
+}  // namespace railhead::helper

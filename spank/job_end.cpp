@@ -1,0 +1,78 @@
+#include "job_end.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "base/text.hpp"
+#include "checkpoint/job_end.hpp"
+#include "checkpoint/launch.hpp"
+#include "checkpoint/variables.hpp"
+#include "options.hpp"
+
+namespace railhead::spank {
+
+namespace {
+
+namespace variable = checkpoint::variable;
+
+/// slurmctld answers in milliseconds; while it does not, a step starts without knowing its end.
+constexpr std::chrono::seconds answer_limit{2};
+
+/// What two variables say: Slurm's, which is the job's own, and ours, which may be another job's.
+std::optional<std::int64_t> told_end(std::uint32_t job, const Lookup& lookup) {
+    if (const auto end =
+            parse_number<std::int64_t>(lookup("SLURM_JOB_END_TIME").value_or(""))) {
+        return end;
+    }
+    return checkpoint::read_job_end(lookup(variable::job_end).value_or(""), job);
+}
+
+/// srun's own environment, which the step gets.
+std::optional<std::string> own_variable(std::string_view name) {
+    const char* value = std::getenv(std::string{name}.c_str());  // NOLINT(concurrency-mt-unsafe)
+    return value == nullptr ? std::nullopt : std::optional<std::string>{value};
+}
+
+}  // namespace
+
+std::string own_scontrol() {
+    std::error_code error;
+    return checkpoint::find_scontrol(
+        std::filesystem::read_symlink("/proc/self/exe", error).string());
+}
+
+void note_job_end(const Session& session) {
+    const auto choice = choose({}, &own_variable);
+    const auto job = session.number(S_JOB_ID).value_or(0);
+    if (!choice || job == 0 || !speaks_of_checkpoints(*choice, &own_variable) ||
+        told_end(job, &own_variable)) {
+        return;
+    }
+    // NOLINTBEGIN(concurrency-mt-unsafe): one thread
+    ::unsetenv(variable::job_end);  // another job's
+    if (const auto end = checkpoint::ask_job_end(own_scontrol(), job, answer_limit)) {
+        ::setenv(variable::job_end, checkpoint::write_job_end(job, *end).c_str(), 1);
+    }
+    // NOLINTEND(concurrency-mt-unsafe)
+}
+
+std::optional<std::int64_t> find_job_end(const Session& session) {
+    const auto job = session.number(S_JOB_ID).value_or(0);
+    const auto told =
+        told_end(job, [&](std::string_view name) { return session.variable(name); });
+    if (told || session.kind() != StepKind::batch) {
+        return told;
+    }
+    const auto end = checkpoint::ask_job_end(own_scontrol(), job, answer_limit);
+    if (!end) {
+        slurm_info("railhead: when job %u ends is unknown: %s", job,
+                   printable(to_string(end.error())).c_str());
+        return std::nullopt;
+    }
+    return end->value_or(0);
+}
+
+}  // namespace railhead::spank

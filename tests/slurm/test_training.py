@@ -19,11 +19,11 @@ INTERVAL, COST, STEP = 2, 0.2, 0.1  # seconds
 EACH = f"--step={STEP} --cost={COST}"
 BY_SIGNAL = f"{EACH} --interval=0"
 TWO_NODES = ("-N2", "--gpus-per-node=2", "--ntasks-per-node=2", "--time=10", f"--ckpt-interval={INTERVAL}")
-POLICY = 'mode = "enforce"\n[checkpoint]\nmode = "enforce"\nclock = true\n'
+POLICY = 'mode = "enforce"\ncheckpoint.clock = true\n'
 
 
 @pytest.fixture(scope="module")
-def training():
+def training(plugins):
     with training_rig(policy=POLICY) as rig:
         yield rig
 

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import trainer
-from conftest import CHECKOUT, PLUGINS
+from conftest import BUILD, CHECKOUT, PLUGINS
 from keeper import wait_until
 from rig import PATH, Job, Rig, RigError
 
@@ -20,9 +20,10 @@ HERE = Path(__file__).parent
 
 
 def training_rig(nodes=4, **options):
-    """A cluster whose nodes may die and whose jobs may be preempted, with the plugin of the nodes."""
+    """A cluster whose nodes may die and whose jobs may be preempted, with both plugins."""
     options.setdefault("plugins", PLUGINS)
-    options.setdefault("plugstack", "optional {plugins}/spank_railhead.so\n")
+    options.setdefault("plugstack", f"optional {{plugins}}/spank_railhead.so helper={BUILD}/spank/railhead-ckpt\n")
+    options.setdefault("job_submit", True)
     options.setdefault("grace", 8)
     return Rig(nodes, gpus=2, sockets=2, cores=4, proctrack="cgroup", node_timeout=6,
                **{**options, "extra": "SlurmctldParameters=preempt_send_user_signal\n" + options.get("extra", "")})

@@ -7,7 +7,6 @@ import os
 import pwd
 import re
 import shutil
-import time
 from pathlib import Path
 
 import trainer
@@ -53,6 +52,12 @@ class Run:
                               env={"PATH": f"{self.folder}:{PATH}", "TRAINER_OPTIONS": trainer_options, **(env or {})})
         self.job = Job(int(re.search(r"Submitted batch job (\d+)", result.stdout)[1]), result.stdout, result.stderr, script)
         return self
+
+    def tell_to_end(self, task=None):
+        """As Slurm does when it preempts a job: SIGTERM to the tasks and to the script."""
+        job = str(self.job.id) if task is None else f"{self.job.id}_{task}"
+        self.rig.run(["scancel", "--signal=TERM", job])
+        self.rig.run(["scancel", "--batch", "--signal=TERM", job])
 
     # -- what happened ------------------------------------------------------------------------
 
@@ -100,7 +105,3 @@ class Run:
         kept = [one["time"] for one in steps if one["iteration"] <= again["iteration"]]
         return steps[-1]["time"] - (kept[-1] if kept else steps[0]["time"]), \
             self.events("step", attempt=attempt + 1, rank=0)[0]["time"] - steps[-1]["time"]
-
-
-def sleep_until(when):
-    time.sleep(max(0, when - time.time()))

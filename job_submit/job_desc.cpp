@@ -135,7 +135,8 @@ void read_end(const job_desc_msg_t& desc, job::JobRequest& request) {
     }
     request.open_mode = desc.open_mode != 0;
     request.least_time_limit_min = desc.time_min == 0 ? std::nullopt : set32(desc.time_min);
-    request.batch = desc.script != nullptr;
+    // Of a heterogeneous batch job the first component has the script, and each the environment.
+    request.batch = desc.script != nullptr || (request.component && desc.env_size > 0);
     if (request.batch) {
         request.script = view(desc.script);
         request.environment = variables_in(desc.environment, desc.env_size);
@@ -197,9 +198,10 @@ job::JobRequest request_from(const job_desc_msg_t& desc) {
 #if RAILHEAD_HAVE_SEGMENT_SIZE
     request.segment = set16(desc.segment_size);
 #endif
-    read_end(desc, request);
     request.array = desc.array_inx != nullptr;
-    request.component = desc.het_job_offset != NO_VAL && desc.het_job_offset != 0;
+    request.heterogeneous = desc.het_job_offset != NO_VAL;
+    request.component = request.heterogeneous && desc.het_job_offset != 0;
+    read_end(desc, request);
     read_words(desc, request);
     return request;
 }

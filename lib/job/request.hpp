@@ -85,15 +85,16 @@ struct JobRequest {
     std::int64_t submitted_s = 0;                   ///< since 1970, UTC; 0: not known
 
     // Kind
-    bool batch = false;                             ///< has a script: sbatch
+    bool batch = false;                             ///< sbatch's
     bool array = false;
+    bool heterogeneous = false;                     ///< has components
     bool component = false;                         ///< part of a heterogeneous job, not its first
 
     // Its end, and what comes after
     bool signal = false;                            ///< --signal
     std::optional<bool> requeue;                    ///< --requeue, --no-requeue
     bool open_mode = false;                         ///< --open-mode
-    std::string_view script;                        ///< of a batch job
+    std::string_view script;                        ///< of a batch job, in its first component
     std::span<const char* const> environment;       ///< NAME=VALUE, of a batch job; may have nulls
 
     // Said to Railhead (--railhead=off, --mp-group=N, or RAILHEAD and RAILHEAD_MP_GROUP)

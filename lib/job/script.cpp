@@ -200,9 +200,10 @@ Result<> read_component(std::span<const Word> words, Environment& environment,
 /// What is said of checkpoints by variables alone.
 void add_checkpoint_words(const Environment& environment, std::deque<std::string>& storage,
                           CheckpointWords& words) {
-    const auto value = [&](const char* name) -> std::string_view {
+    const auto value = [&](const char* name) {
         const auto at = environment.find(name);
-        return at == environment.end() ? "" : storage.emplace_back(at->second);
+        return at == environment.end() ? std::string_view{}
+                                       : std::string_view{storage.emplace_back(at->second)};
     };
     words.cost = value("RAILHEAD_CKPT_COST");
     words.step = value("RAILHEAD_CKPT_STEP");
@@ -252,13 +253,16 @@ Result<Script> parse_script(std::string_view text, const std::string& file,
             script.environment = std::make_shared<const std::vector<const char*>>(
                 exported(said != nullptr ? said->value : "", environment, *storage));
             request->script = storage->emplace_back(text);
-            request->environment = *script.environment;
         }
+        request->environment = *script.environment;
         script.components.push_back({options, *request});
         if (!command_line.advance() && i + 1 >= directives->size()) {
             break;
         }
         options = carried(options);
+    }
+    for (auto& component : script.components) {
+        component.request.heterogeneous = script.components.size() > 1;
     }
     drop_repeated(script.warnings);
     script.storage = std::move(storage);

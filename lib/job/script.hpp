@@ -42,7 +42,7 @@ struct Script {
     std::vector<Error> warnings;
     std::shared_ptr<const std::deque<std::string>>
         storage;  ///< owns what the requests' views point at
-    std::shared_ptr<const std::vector<const char*>> environment;  ///< likewise, of the first one
+    std::shared_ptr<const std::vector<const char*>> environment;  ///< likewise
 };
 
 /// Reads `text` (a whole script) named `file` for messages, with `arguments` as typed after

@@ -47,6 +47,7 @@ std::string span_text(double seconds) {
 
 void say(Work& work, NoteKind kind, std::string text) {
     work.say(rule, kind, std::move(text), work.settings.checkpoint.mode);
+    work.out.notes.back().repeated = work.request.component;
 }
 
 bool enforces(const Work& work) {
@@ -196,6 +197,7 @@ void cap_time(Work& work, const std::string& why) {
     say(work, NoteKind::change,
         fmt::format("time limit {} {}: {}", enforces(work) ? "becomes" : "would become",
                     duration_text(cap_min * minute_s), why));
+    work.out.notes.back().repeated = false;  // each component has a limit of its own
     if (enforces(work)) {
         work.out.changes.time_limit_min = cap_min;
     }
@@ -337,8 +339,7 @@ void help(Work& work, const Job& job) {
 
 void apply_checkpoint_rule(Work& work) {
     const auto& request = work.request;
-    // A later component of a heterogeneous job has no script: its steps are the first one's.
-    if (!request.batch || request.component) {
+    if (!request.batch) {
         return;
     }
     Job job;
@@ -366,8 +367,12 @@ void apply_checkpoint_rule(Work& work) {
     if (work.out.refusal) {
         return;
     }
-    tell_variables(work, job, source);
-    if (!job.declared.empty()) {
+    if (!request.component) {
+        tell_variables(work, job, source);  // the batch script is the first component's
+    }
+    // The components of a heterogeneous job differ in size, and are to be requeued together: only
+    // what is said by name counts for all of them.
+    if (job.asked || (!job.declared.empty() && !request.heterogeneous)) {
         help(work, job);
     }
 }

@@ -59,6 +59,12 @@ struct Choice {
 
 Choice choose_target(const Work& work, const SignalAsk& ask) {
     auto target = ask.wish.target;
+    if (!ask.target_is_users && work.request.heterogeneous) {
+        return {Target::unsaid, "this job is heterogeneous, and only its first part has a script"};
+    }
+    if (target == Target::batch && work.request.component) {
+        return {Target::unsaid, "the batch script is the first component's"};
+    }
     if (!ask.target_is_users && target != Target::rank0) {
         const auto name = checkpoint::signal_name(ask.wish.number);
         const auto script = job::look_at_script(work.request.script, name);

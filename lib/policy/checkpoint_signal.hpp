@@ -26,8 +26,9 @@ struct SignalPlan {
     std::string reason;  ///< why there is none
 };
 
-/// Never to the tasks where Slurm would also hit their children: data loaders.  Never earlier than
-/// the job starts.
+/// Of a heterogeneous job only the user can say whom: no more than its first component has the
+/// script, and a part of its tasks must not be signalled alone.  Never to the tasks where Slurm
+/// would also hit their children: data loaders.  Never earlier than the job starts.
 [[nodiscard]] SignalPlan plan_signal(const Work& work, const SignalAsk& ask);
 
 }  // namespace railhead::policy

@@ -181,7 +181,7 @@ std::string user_text(const Review& review, const job::JobRequest& request, Note
         const bool told = notes == Notes::all ||
                           (notes == Notes::changes && note.kind != NoteKind::info &&
                            note.kind != NoteKind::quiet);
-        if (told && note.mode != Mode::observe) {
+        if (told && !note.repeated && note.mode != Mode::observe) {
             text += fmt::format("{}{}{}", text.empty() ? "" : "\n", who, note.text);
         }
     }

@@ -67,6 +67,7 @@ struct Note {
     Mode mode = Mode::enforce;  ///< of the rule: a change was made (enforce) or only would be; what
                                 ///< a rule that observes has to say reaches the log alone
     std::string text;
+    bool repeated = false;      ///< the job's first component has told it
 };
 
 struct Refusal {

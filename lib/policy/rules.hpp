@@ -56,7 +56,7 @@ struct Work {
     bool narrowing_read = false;
 
     void say(std::string_view rule, NoteKind kind, std::string text, Mode mode = Mode::enforce) {
-        out.notes.push_back({rule, kind, mode, std::move(text)});
+        out.notes.push_back({rule, kind, mode, std::move(text), false});
     }
 };
 

@@ -12,7 +12,9 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -55,7 +57,9 @@ policy::Site site_with_all_rules(const test::ClusterShape& shape) {
         lemons += i % 500 == 0 ? fmt::format("n{} never slow\n", i + 1) : "";
     }
     auto policy = policy::parse_policy(
-        policy_text("placement = { slowdown = 0.06, set_aside = \"small\" }\n"), "railhead.toml");
+        policy_text("placement = { slowdown = 0.06, set_aside = \"small\" }\n"
+                    "checkpoint = { declares = [\"RESUME\", \"LLM_LOAD\"] }\n"),
+        "railhead.toml");
     return policy::compile(std::move(policy.value()), std::move(cluster), {test::make_fabric(shape)},
                            policy::parse_lemons(lemons, "railhead.lemons").entries);
 }
@@ -64,6 +68,24 @@ struct Named {
     const char* name;
     job::JobRequest request;
 };
+
+/// A batch script of a hundred lines that starts its tasks at the end.
+std::string_view script() {
+    static const auto text = [] {
+        std::string lines = "#!/bin/bash\n";
+        for (int i = 0; i < 100; ++i) {
+            lines += fmt::format("export A_VARIABLE_OF_THE_SCRIPT_{0}=\"a value, the {0}th\"\n", i);
+        }
+        return lines + "srun python train.py\n";
+    }();
+    return text;
+}
+
+/// An environment of 200 variables, none of them ours.
+std::span<const char* const> environment() {
+    static const std::vector<const char*> variables(200, "A_VARIABLE_OF_THE_USER=a value");
+    return variables;
+}
 
 std::vector<Named> requests() {
     std::vector<Named> all;
@@ -94,6 +116,14 @@ std::vector<Named> requests() {
         r.min_nodes = r.max_nodes = 16;
         r.constraint = "h100&even";
         r.exclude = "n[1-20,100,300-310]";
+    });
+    add("16 nodes, checkpoints", [](auto& r) {
+        r.gpus_per_node = "gres/gpu:8";
+        r.min_nodes = r.max_nodes = 16;
+        r.batch = true;
+        r.script = script();
+        r.environment = environment();
+        r.checkpoint.signal = "USR1";
     });
     return all;
 }

@@ -3,11 +3,12 @@
 Slurm shows no job's --signal, so it is seen where it arrives: at preemption, which is asked to send it.
 """
 
+import json
 import re
 
 import pytest
 
-from conftest import empty
+from conftest import BUILD, empty
 from keeper import wait_until
 
 GANG = ["--gres=gpu:8", "-N2", "-n2", "--time=60"]
@@ -94,20 +95,19 @@ def test_what_the_user_says_of_cost_and_interval_holds(cluster):
     assert values["RAILHEAD_CKPT_LEAD"] == "71"
 
 
-@pytest.mark.parametrize("env", [USR1, {"RAILHEAD_CKPT_INTERVAL": "auto"}, {"RESUME": "1"}],
-                         ids=["signal", "interval", "listed variable"])
-def test_a_job_that_declares_is_requeued_and_keeps_its_output(cluster, env):
-    script = ("#!/bin/bash\n#SBATCH --output=kept.out\necho run ${SLURM_RESTART_COUNT:-0}\n"
-              "test -n \"$SLURM_RESTART_COUNT\" || { scontrol requeue $SLURM_JOB_ID; sleep 60; }\n")
-    job = cluster.sbatch(script, *GANG, "--begin=now", env=env)
-    assert cluster.job_info(job)["Requeue"] == "1"
-    assert "can checkpoint and resume" in job.stderr
-    wait_until(lambda: cluster.job_info(job)["Restarts"] == "1", 30, 0.2)
-    cluster.run(["scontrol", "update", f"JobId={job.id}", "StartTime=now"], user="root", check=False)
-    cluster.wait_job(job, timeout=150)
-    output = (cluster.work / "kept.out").read_text()
-    (cluster.work / "kept.out").unlink()
-    assert "run 0" in output and "run 1" in output, output
+@pytest.mark.parametrize("env,kept", [
+    (USR1, True), ({"RAILHEAD_CKPT_INTERVAL": "auto"}, True), ({"RESUME": "1"}, True), ({}, False),
+], ids=["signal", "interval", "listed variable", "undeclared"])
+def test_a_job_that_declares_may_be_requeued_and_keeps_its_output(cluster, env, kept):
+    output = cluster.work / "kept.out"
+    output.write_text("run 0\n")
+    output.chmod(0o666)
+    info, _, told_user = run(cluster, "#!/bin/bash\n#SBATCH --output=kept.out\necho run 1\n", *GANG, env=env)
+    text = output.read_text()
+    output.unlink()
+    assert text == ("run 0\nrun 1\n" if kept else "run 1\n")
+    assert info["Requeue"] == ("1" if kept else "0")
+    assert ("can checkpoint and resume" in told_user) == kept
 
 
 def test_a_job_that_declares_nothing_is_left_as_stock_slurm_has_it(cluster):
@@ -116,7 +116,8 @@ def test_a_job_that_declares_nothing_is_left_as_stock_slurm_has_it(cluster):
     def fields(env):
         info, output, _ = run(cluster, script, *GANG, env=env)
         unlike = {"JobId", "SubmitTime", "EligibleTime", "StartTime", "EndTime", "AccrueTime", "LastSchedEval",
-                  "Command", "StdOut", "StdErr", "RunTime", "JobName", "Priority", "SuspendTime"}
+                  "Command", "StdOut", "StdErr", "RunTime", "JobName", "Priority", "SuspendTime",
+                  "PreemptEligibleTime", "AllocNode:Sid", "NodeList", "BatchHost"}
         return {key: value for key, value in info.items() if key not in unlike}, told(output)
     stock, nothing = fields({"RAILHEAD": "off"})
     ours, variables = fields({})
@@ -194,7 +195,7 @@ def test_a_large_job_that_does_not_declare_is_refused_or_cut_short(cluster):
 def test_an_interval_that_is_too_long_is_refused_with_the_arithmetic(cluster):
     job = cluster.sbatch(SHOW, *GANG, env={"RAILHEAD_CKPT_INTERVAL": "1d"}, check=False)
     assert job.id is None
-    assert re.search(r"refused: an interval of 24 h loses [\d.]+ %, one of 1 h .* [\d.]+ %: 2 nodes fail", job.stderr)
+    assert re.search(r"refused: an interval of 24 h loses [\d.]+ %, one of 1 h( \d+ min)? [\d.]+ %: 2 nodes fail", job.stderr)
 
 
 def test_each_task_of_an_array_is_told(cluster):
@@ -206,7 +207,7 @@ def test_each_task_of_an_array_is_told(cluster):
         assert told((cluster.work / f"array-{task}.out").read_text())
 
 
-def test_the_first_component_of_a_heterogeneous_job_is_told(cluster):
+def test_the_components_of_a_heterogeneous_job_are_requeued_together_and_told_once(cluster):
     script = ("#!/bin/bash\n#SBATCH --gres=gpu:8 -N2 --time=60\n#SBATCH hetjob\n#SBATCH --gres=gpu:8 -N1 --time=60\n"
               "env | grep ^RAILHEAD_CKPT_\n")
     job = cluster.sbatch(script, env=USR1)
@@ -238,3 +239,16 @@ def test_a_changed_time_limit_is_stock_slurms_business(cluster):
     after = cluster.job_info(job)
     assert after["TimeLimit"] == "00:30:00"
     assert {key for key in before if before[key] != after.get(key)} <= {"TimeLimit", "LastSchedEval"}
+
+
+def test_check_says_what_preemption_lacks_for_a_last_checkpoint(rig, tmp_path):
+    def findings(conf):
+        result = rig.run([BUILD / "cli" / "railhead", "check", "--json", "--slurm-conf", conf], user="root", check=False)
+        return [finding["text"] for finding in json.loads(result.stdout)["findings"] if finding["subject"] == "preemption"]
+    assert findings(rig.conf) == []
+    text = rig.conf.read_text()
+    lacking = rig.etc / "lacking.conf"
+    lacking.write_text(text.replace("GraceTime=20", "").replace("SlurmctldParameters=preempt_send_user_signal", ""))
+    grace, signal = findings(lacking)
+    assert grace.startswith('partition "low" has GraceTime=0')
+    assert "preempt_send_user_signal" in signal

@@ -40,8 +40,9 @@ PartitionName=high Nodes=n[01-16] PriorityTier=10 PreemptMode=OFF
 """
 NAMES = ["main"] * 6 + ["small", "mixed", "smt", "thin", "forced", "yes", "whole", "maxnodes", "minnodes", "maxcpus",
                         "mempercpu", "maxmem", "maxmempercpu", "mempernode", "bygpu", "low", "high", "main,low", "main,small"]
-# Every rule at work: a price, leaves set aside ("few": leaf 3, and half of leaf 5), lemons of every kind of node.
-POLICY = 'mode = "enforce"\n[placement]\nslowdown = 0.1\nset_aside = "few"\n'
+# Every rule at work (a cap of time limits, since refusing is not what is tested): a price, leaves set aside ("few": leaf 3, and half of leaf 5), lemons of every kind of node.
+POLICY = 'mode = "enforce"\n[placement]\nslowdown = 0.1\nset_aside = "few"\n' \
+    '[checkpoint]\nsignal = "USR1"\nundeclared = "cap"\ndeclare_above = 1\nundeclared_time = "3m"\n'
 LEMONS = "n[02,06-07] never slow\nn18 9000-01-01 warm\nn[22,26,33,35] never odd\nn03 2001-01-01 was\nn99 never gone\n"
 NODES = [
     Nodes(12, features="h100,fast"),
@@ -96,6 +97,8 @@ def request(rng):
                   "--threads-per-core=1", "--ntasks-per-core=1", "--sockets-per-node=2", "--ntasks-per-socket=4", "--mincpus=40",
                   "--core-spec=2", "--tmp=10", "--gpu-bind=none", "--gpus-per-socket=4 --sockets-per-node=2", "--distribution=cyclic",
                   "--gres-flags=enforce-binding", "--mp-group=2")
+    line += maybe(0.2, "--signal=USR1@120", "--signal=B:TERM@60", "--requeue", "--no-requeue", "--open-mode=append",
+                  "--time-min=4", "--array=0-1")
     return [word for option in line for word in option.split(" ")]
 
 

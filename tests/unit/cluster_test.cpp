@@ -332,6 +332,44 @@ TEST_CASE("a missing gres.conf is worth a word only where there are GPUs", "[clu
                ContainsSubstring("cannot open \"/etc/slurm/gres.conf\""));
 }
 
+TEST_CASE("cgroup.conf says whether children are signalled; without one they are not", "[cluster]") {
+    struct Case {
+        std::string text;
+        bool signals;
+    };
+    const auto c = GENERATE(values<Case>({
+        {"", false},
+        {"ConstrainCores=yes\n", false},
+        {"SignalChildrenProcesses=yes\n", true},
+        {"signalchildrenprocesses = YES\n", true},
+        {"SignalChildrenProcesses=no\n", false},
+        {"# SignalChildrenProcesses=yes\n", false},
+    }));
+    CAPTURE(c.text);
+    const auto cluster = read({{"/etc/slurm/slurm.conf", "NodeName=n1\n"},
+                               {"/etc/slurm/cgroup.conf", c.text}});
+    CHECK(cluster->signals_children == c.signals);
+    const auto without = read({{"/etc/slurm/slurm.conf", "NodeName=n1\n"}});
+    CHECK_FALSE(without->signals_children);
+    CHECK(warnings_of(*without).empty());
+}
+
+TEST_CASE("what is said of preemption is kept", "[cluster]") {
+    const auto cluster = read_conf(
+        "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\n"
+        "SlurmctldParameters=enable_configless,preempt_send_user_signal\nNodeName=n1\n"
+        "PartitionName=DEFAULT GraceTime=60\nPartitionName=low Nodes=n1\n"
+        "PartitionName=high Nodes=n1 GraceTime=0 PreemptMode=OFF\n");
+
+    CHECK(cluster.preempt_type == "preempt/partition_prio");
+    CHECK(cluster.slurmctld_parameters == "enable_configless,preempt_send_user_signal");
+    REQUIRE(cluster.partitions.size() == 2);
+    CHECK(cluster.partitions[0].grace_time_s == 60);
+    CHECK(cluster.partitions[0].preempt_mode.empty());
+    CHECK(cluster.partitions[1].grace_time_s == 0);
+    CHECK(cluster.partitions[1].preempt_mode == "OFF");
+}
+
 TEST_CASE("hostile slurm.conf is read or refused, quickly", "[cluster][hostile]") {
     const std::size_t size = 10U << 20U;
     const auto conf = [](std::string text) {

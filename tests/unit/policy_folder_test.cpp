@@ -6,6 +6,7 @@
 
 #include "support/catch.hpp"
 #include "support/clusters.hpp"
+#include "support/reviews.hpp"
 #include "support/temp_dir.hpp"
 
 using namespace railhead;
@@ -72,4 +73,19 @@ TEST_CASE("the process's own environment does not reach a reviewed script", "[po
     const test::ScopedVariable own{"RAILHEAD", "off"};
     CHECK_THAT(report::reviewed_text("x.sbatch", "#!/bin/sh\n#SBATCH --gpus=16\n", {}, site),
                ContainsSubstring("becomes  -N2"));
+}
+
+TEST_CASE("what a script declares of checkpoints can be expected", "[policy][folder][checkpoint]") {
+    const auto site = test::make_site(
+        "[checkpoint]\nmode = \"enforce\"\nsignal = \"USR1\"\ndeclares = \"RESUME\"\n");
+    const report::Submission submission{{}, {{"RESUME", "1"}, {"RAILHEAD_CKPT_COST", "60"}}};
+
+    const auto text = report::reviewed_text(
+        "x.sbatch", "#!/bin/sh\n#SBATCH --gres=gpu:8 -N4 -t 60\nsrun python train.py\n", submission,
+        site);
+
+    CHECK_THAT(test::unwrapped(text),
+               ContainsSubstring("becomes --signal=USR1@150 --requeue --open-mode=append "
+                                 "RAILHEAD_CKPT_INTERVAL=19929"));
+    CHECK_THAT(text, ContainsSubstring("can checkpoint and resume (RESUME): gets"));
 }

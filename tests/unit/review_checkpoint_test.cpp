@@ -132,10 +132,6 @@ TEST_CASE("who is told nothing", "[review][checkpoint]") {
         job.request.batch = false;
         job.request.checkpoint.signal = "USR1";
     }
-    SECTION("a later component of a heterogeneous job") {
-        job.request.component = true;
-        job.request.checkpoint.signal = "USR1";
-    }
     SECTION("one node") { job.request.min_nodes = job.request.max_nodes = 1; }
     SECTION("fewer nodes than the policy names") { toml += "min_nodes = 5\n"; }
     SECTION("a CPU job") { job.request.gpus_per_node = ""; }
@@ -318,6 +314,47 @@ TEST_CASE("B: or not follows where the program is that saves", "[review][checkpo
     CHECK(help_of(review) == c.signal + (c.signal.empty() ? "" : " ") + "requeue append");
     CHECK(has_note(review, NoteKind::advice, "no --signal=USR1") == !c.reason.empty());
     CHECK_THAT(all_notes(review), ContainsSubstring(c.reason));
+}
+
+TEST_CASE("the components of a heterogeneous job are signalled and requeued together, or not at all",
+          "[review][checkpoint]") {
+    struct Case {
+        std::string why, wish, first, other;
+    };
+    const auto c = GENERATE(values<Case>({
+        {"the tasks of all", "USR1@tasks", "10@120 requeue append", "10@120 requeue append"},
+        {"the script, which only the first has", "USR1@batch", "B:10@120 requeue append",
+         "requeue append"},
+        {"no more than the first has a script to look at", "USR1", "requeue append",
+         "requeue append"},
+    }));
+    CAPTURE(c.why);
+    Submitted job;
+    job.request.heterogeneous = true;
+    job.request.checkpoint.signal = c.wish;
+
+    const auto first = job.under(rule);
+    CHECK(help_of(first) == c.first);
+    CHECK_FALSE(value_of(first, "RAILHEAD_CKPT_INTERVAL").empty());
+
+    job.request.component = true;
+    job.request.script = "";
+    const auto other = job.under(rule);
+    CHECK(help_of(other) == c.other);
+    CHECK(other.changes.environment.empty());
+    const auto told = policy::user_text(other, job.request, policy::Notes::all);
+    CHECK(told.find("checkpoint and resume") == std::string::npos);
+}
+
+TEST_CASE("a heterogeneous job declares to be changed by name alone", "[review][checkpoint]") {
+    Submitted job;
+    job.request.heterogeneous = true;
+    job.request.signal = true;
+
+    const auto review = job.under(rule + "undeclared = \"refuse\"\ndeclare_above = 1\n");
+
+    CHECK_FALSE(review.refusal);
+    CHECK(help_of(review).empty());
 }
 
 TEST_CASE("tasks are never signalled where their data loaders would be too", "[review][checkpoint]") {

@@ -73,7 +73,8 @@ TEST_CASE("what is said of checkpoints by variables counts as by options", "[scr
                                         {"RAILHEAD_CKPT_COST", "90"},
                                         {"RAILHEAD_CKPT_STEP", "4"},
                                         {"RAILHEAD_CKPT_FROM", "user"}};
-    const auto words = first(test::parse_directives("", {}, environment).value()).checkpoint;
+    const auto script = test::parse_directives("", {}, environment).value();
+    const auto words = first(script).checkpoint;
     CHECK(words.interval == "1h");
     CHECK(words.signal == "USR2");
     CHECK(words.cost == "90");
@@ -81,17 +82,17 @@ TEST_CASE("what is said of checkpoints by variables counts as by options", "[scr
     CHECK_FALSE(words.history);
 
     const auto option =
-        first(test::parse_directives("#SBATCH --ckpt-interval=2h\n", {}, environment).value());
-    CHECK(option.checkpoint.interval == "2h");
+        test::parse_directives("#SBATCH --ckpt-interval=2h\n", {}, environment).value();
+    CHECK(first(option).checkpoint.interval == "2h");
 }
 
 TEST_CASE("an interval that the job around was told is no wish", "[script][checkpoint]") {
     const std::string source = GENERATE(as<std::string>{}, "default", "policy", "history");
-    const auto words =
-        first(test::parse_directives(
-                  "", {}, {{"RAILHEAD_CKPT_INTERVAL", "60"}, {"RAILHEAD_CKPT_FROM", source}})
-                  .value())
-            .checkpoint;
+    const auto script =
+        test::parse_directives("", {},
+                               {{"RAILHEAD_CKPT_INTERVAL", "60"}, {"RAILHEAD_CKPT_FROM", source}})
+            .value();
+    const auto words = first(script).checkpoint;
     CHECK(words.interval.empty());
     CHECK(words.history == (source == "history"));
 }

@@ -4,12 +4,13 @@ The trainer writes checkpoints when the clock's signal tells it to, and not by i
 has seen the signal arrive.
 """
 
+import json
 import re
 import time
 
 import pytest
 
-from conftest import empty, needs_freezer
+from conftest import BUILD, empty, needs_freezer
 from keeper import wait_until
 from training import Run, training_rig
 
@@ -126,14 +127,27 @@ def test_a_cancelled_job_stays_cancelled_and_keeps_all_its_work(rig, run):
 # -- ranks -----------------------------------------------------------------------------------------
 
 
+CRASH = f"{BY_SIGNAL} --fault=crash --fault-at=15 --patient"
+
+
 def test_a_rank_that_crashes_ends_the_job_at_once(rig, run):
-    run.submit("srun", *TWO_NODES, steps=400, trainer_options=f"{BY_SIGNAL} --fault=crash --fault-at=15")
+    run.submit("srun", *TWO_NODES, steps=400, trainer_options=CRASH)
     crash = run.wait_for("fault")["time"]
 
     info = rig.wait_job(run.job)
 
     assert info["JobState"] == "FAILED" and info["Restarts"] == "0", run.story()
     assert time.time() - crash < 15
+
+
+def test_a_job_that_lingers_after_one_rank_died_is_told_of_and_its_site_too(rig, run):
+    run.submit("srun", *TWO_NODES, steps=400, trainer_options=CRASH, edit=lambda script: script.replace(" --kill-on-bad-exit=1", ""))
+    run.wait_for("fault")
+
+    assert wait_until(lambda: f'no checkpoint in "{run.folder}/checkpoints" for ' in run.job.output(), 10), run.story()
+    assert rig.job_info(run.job)["JobState"] == "RUNNING"
+    check = json.loads(rig.run([BUILD / "cli" / "railhead", "check", "--json"], user="root", check=False).stdout)
+    assert any(finding["text"].startswith("KillOnBadExit=0: when one rank dies the others wait for it") for finding in check["findings"])
 
 
 def test_a_rank_that_hangs_is_told_of_and_ended_by_the_others_patience(rig, run):

@@ -98,6 +98,13 @@ def test_workers_that_load_data_are_left_alone(run):
     assert_saved_by_signal(run, 4)
 
 
+def test_workers_that_load_data_are_left_alone_where_slurm_would_signal_every_process(plugins):
+    with training_rig(2, policy=POLICY, proctrack="linuxproc") as rig:
+        run = Run(rig, "linuxproc").submit("srun", *TWO_NODES, steps=60, trainer_options=f"{OPTIONS} --workers=2")
+
+        assert_saved_by_signal(run, 4)
+
+
 def launched_by(launcher):
     """Puts `launcher`, in whose "$@" the trainer is, between srun and the trainer."""
     return lambda script: script.replace("python3 train.py", f"bash -c '{launcher}; exit $?' launcher python3 train.py")

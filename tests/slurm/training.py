@@ -24,8 +24,9 @@ def training_rig(nodes=4, **options):
     options.setdefault("plugstack", f"optional {{plugins}}/spank_railhead.so helper={BUILD}/spank/railhead-ckpt\n")
     options.setdefault("job_submit", True)
     options.setdefault("grace", 8)
-    return Rig(nodes, gpus=2, sockets=2, cores=4, proctrack="cgroup", node_timeout=6,
-               **{**options, "extra": "SlurmctldParameters=preempt_send_user_signal\n" + options.get("extra", "")})
+    options.setdefault("proctrack", "cgroup")
+    options["extra"] = "SlurmctldParameters=preempt_send_user_signal\n" + options.get("extra", "")
+    return Rig(nodes, gpus=2, sockets=2, cores=4, node_timeout=6, **options)
 
 
 class Run:

@@ -1,6 +1,7 @@
 // railhead check: the policy, the topology, and whether the installed plugins fit the installed
 // Slurm.  Reads files; asks a running slurmctld only when it read its own.
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -160,6 +161,28 @@ void check_plugstack(const std::string& file, const std::vector<std::string>& pl
     if (plugstack.lines.empty() && !plugstack.includes && plugstack.errors.empty()) {
         findings.push_back({"plugstack", Level::warning,
                             fmt::format("{} does not name spank_railhead.so", file)});
+    }
+}
+
+/// Whether the plugin would run the program beside tasks: one that is missing, or that others than
+/// root could have written, is not run.
+void check_helper(const std::string& plugstack, const std::string& slurm_conf, Findings& findings) {
+    for (const auto& line : read_plugstack(plugstack).lines) {
+        const auto arguments = rails::parse_plugin_arguments(line.arguments);
+        if (!arguments || arguments->helper.empty()) {
+            continue;
+        }
+        struct stat status {};
+        if (::stat(arguments->helper.c_str(), &status) != 0) {
+            findings.push_back({"helper", Level::advice,
+                                fmt::format("{} is not on this machine: nodes need it for --ckpt-signal and "
+                                            "--ckpt-dir (helper= of plugstack.conf names another)",
+                                            printable(arguments->helper))});
+        } else if (const auto trusted = check_trusted(status, arguments->helper,
+                                                      policy::trusted_owner(slurm_conf));
+                   !trusted) {
+            findings.push_back({"helper", Level::error, to_string(trusted.error())});
+        }
     }
 }
 
@@ -364,6 +387,7 @@ void run(const Options& options, Console& console) {
         if (!plugstack.empty()) {
             check_plugstack(plugstack, plugin_dirs, *slurm, findings);
             check_recorded_node(plugstack, loaded.slurm_conf_path, findings);
+            check_helper(plugstack, loaded.slurm_conf_path, findings);
         }
     } else {
         findings.push_back({"plugin", Level::warning,

@@ -64,16 +64,14 @@ Settings settings_of(const Session& session, SitePolicy& policy) {
     const auto partition = text_of(session, "SLURM_JOB_PARTITION");
     const auto account = text_of(session, "SLURM_JOB_ACCOUNT");
     const auto qos = text_of(session, "SLURM_JOB_QOS");
-    const auto settings = policy::settings_of(
-        *site, {.partition = partition, .account = account, .qos = qos});
+    const auto settings =
+        policy::settings_of(*site, {.partition = partition, .account = account, .qos = qos});
     return settings.enabled ? std::optional{settings.checkpoint} : std::nullopt;
 }
 
 /// Whether the job says that it checkpoints and resumes, but for a signal of its own.
 bool declares(const Session& session, const Choice& choice, const Settings& settings) {
-    const auto is_set = [&](const std::string& name) {
-        return session.variable(name).has_value();
-    };
+    const auto is_set = [&](const std::string& name) { return session.variable(name).has_value(); };
     return choice.ckpt_interval ||
            (settings && settings->declares && std::ranges::any_of(*settings->declares, is_set));
 }
@@ -149,7 +147,6 @@ checkpoint::LaunchFacts gather(const Session& session, const Choice& choice,
     const auto source = text_of(session, variable::source);
     facts.cost_is_measured = source == checkpoint::from::history;
     facts.told_by_policy = source == checkpoint::from::policy;
-    facts.restarts = count_of(session, "SLURM_RESTART_COUNT").value_or(0);
     return facts;
 }
 
@@ -161,7 +158,7 @@ std::string absolute(const std::string& folder) {
 
 }  // namespace
 
-std::optional<CheckpointStep> tell_checkpoints(const Session& session,
+std::optional<CheckpointStep> plan_checkpoints(const Session& session,
                                                const rails::PluginArguments& arguments,
                                                SitePolicy& policy, bool has_gpus) {
     const auto choice = choice_of(arguments, session);
@@ -179,23 +176,29 @@ std::optional<CheckpointStep> tell_checkpoints(const Session& session,
     if (!speaks && !tells(settings, nodes) && !declares(session, *choice, settings)) {
         return std::nullopt;
     }
-    auto facts = gather(session, *choice, settings);
+    return CheckpointStep{.facts = gather(session, *choice, settings),
+                          .launch = {},
+                          .signal = signal_of(session, *choice, settings),
+                          .folder = choice->ckpt_dir ? absolute(*choice->ckpt_dir) : "",
+                          .attempts = settings.value_or(policy::CheckpointSettings{}).attempts};
+}
+
+Result<void> tell_checkpoints(const Session& session, CheckpointStep& step) {
     const auto end_s = find_job_end(session);
-    facts.end_s = end_s && *end_s > 0 ? end_s : std::nullopt;
-    const auto launch = checkpoint::plan_launch(facts);
+    step.facts.end_s = end_s && *end_s > 0 ? end_s : std::nullopt;
+    step.facts.restarts = count_of(session, "SLURM_RESTART_COUNT").value_or(0);
+    auto launch = checkpoint::plan_launch(step.facts);
     if (!launch) {
-        slurm_info("railhead: no checkpoint interval: %s", to_string(launch.error()).c_str());
         clear(session);
-        return std::nullopt;
+        return propagate(launch);
     }
+    step.launch = *launch;
     change(session, checkpoint::launch_variables(*launch));
     if (end_s) {
-        session.set(variable::job_end,
-                    checkpoint::write_job_end(session.number(S_JOB_ID).value_or(0), facts.end_s));
+        session.set(variable::job_end, checkpoint::write_job_end(
+                                           session.number(S_JOB_ID).value_or(0), step.facts.end_s));
     }
-    return CheckpointStep{*launch, nodes, signal_of(session, *choice, settings),
-                          choice->ckpt_dir ? absolute(*choice->ckpt_dir) : std::string{},
-                          settings.value_or(policy::CheckpointSettings{}).attempts};
+    return {};
 }
 
 }  // namespace railhead::spank

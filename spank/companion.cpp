@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -104,35 +105,27 @@ class BlockedSignals {
 
 }  // namespace
 
-Result<Companion> Companion::make(std::vector<std::string> words,
-                                  std::vector<std::string> environment, bool wants_pid) {
+Result<Companion> Companion::make() {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
         return fail(Errc::unavailable, fmt::format("no socket: {}", std::strerror(errno)));
     }
-    return Companion{std::move(words), std::move(environment), wants_pid, UniqueFd{ends[0]},
-                     UniqueFd{ends[1]}};
+    return Companion{UniqueFd{ends[0]}, UniqueFd{ends[1]}};
 }
 
-Result<void> Companion::start() const {
-    auto words = words_;
-    const auto add = [&words](const char* option, int value) {
-        words.emplace_back(option);
-        words.push_back(fmt::format("{}", value));
-    };
-    add("--end-fd", end_fd);
-    if (wants_pid_) {
-        add("--pid", ::getpid());
-    }
+Result<void> Companion::start(std::vector<std::string> words,
+                              const std::vector<std::string>& environment) const {
+    words.emplace_back("--end-fd");
+    words.push_back(fmt::format("{}", end_fd));
     const auto argv = pointers(words);
-    const auto environment = pointers(environment_);
+    const auto variables = pointers(environment);
     const BlockedSignals blocked;
     pid_t child = fork_sister();
     if (child < 0) {
         child = fork_orphan();
     }
     if (child == 0) {
-        become(argv.data(), environment.data(), theirs_.get());
+        become(argv.data(), variables.data(), theirs_.get());
     }
     if (child < 0) {
         return fail(Errc::unavailable, fmt::format("cannot fork: {}", std::strerror(errno)));
@@ -140,15 +133,16 @@ Result<void> Companion::start() const {
     return {};
 }
 
-void Companion::finish(std::chrono::milliseconds limit) {
+void Companion::end() {
     theirs_ = UniqueFd{};  // from now on only the program has that side
-    if (!ours_) {
-        return;
-    }
     ::shutdown(ours_.get(), SHUT_WR);
-    pollfd wait{ours_.get(), POLLIN, 0};
-    ::poll(&wait, 1, static_cast<int>(limit.count()));
-    ours_ = UniqueFd{};
+}
+
+void Companion::wait(std::chrono::steady_clock::time_point until) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+        until - std::chrono::steady_clock::now());
+    pollfd readable{ours_.get(), POLLIN, 0};
+    ::poll(&readable, 1, std::max(static_cast<int>(left.count()), 0));
 }
 
 }  // namespace railhead::spank

@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -23,34 +24,25 @@ namespace railhead::spank {
 
 class Companion {
  public:
-    /// Made in slurmstepd, before the tasks are forked.  `words` are the program and its arguments,
-    /// `environment` all its NAME=VALUE.  `wants_pid`: --pid is told.
-    /// Fails with `unavailable` where there is no socket.
-    [[nodiscard]] static Result<Companion> make(std::vector<std::string> words,
-                                                std::vector<std::string> environment,
-                                                bool wants_pid);
+    /// Made in slurmstepd, before the tasks are forked.  Fails with `unavailable` where there is no
+    /// socket.
+    [[nodiscard]] static Result<Companion> make();
 
-    /// In the first task's process: starts the program with "--end-fd FD", and "--pid PID" of the
-    /// task where wanted, at the end of its arguments.  It has the step's standard error, no other descriptor
-    /// but FD, all signals blocked, and "/" for its folder.
+    /// In the first task's process: starts the program.  `words` are the program and its arguments,
+    /// to which "--end-fd FD" is added; `environment` is all its NAME=VALUE.  It has the step's
+    /// standard error, no other descriptor but FD, all signals blocked, and "/" for its folder.
     /// Fails with `unavailable` where there is no process; not where there is no such program.
-    [[nodiscard]] Result<void> start() const;
+    [[nodiscard]] Result<void> start(std::vector<std::string> words,
+                                     const std::vector<std::string>& environment) const;
 
-    /// In slurmstepd, after the last task: tells the program to end, and waits for it until
-    /// `limit`.
-    void finish(std::chrono::milliseconds limit);
+    /// In slurmstepd, after the last task: tells the program to end.
+    void end();
+    /// Returns when it has ended, at the latest at `until`.
+    void wait(std::chrono::steady_clock::time_point until);
 
  private:
-    Companion(std::vector<std::string> words, std::vector<std::string> environment,
-              bool wants_pid, UniqueFd ours, UniqueFd theirs)
-        : words_{std::move(words)},
-          environment_{std::move(environment)},
-          wants_pid_{wants_pid},
-          ours_{std::move(ours)},
-          theirs_{std::move(theirs)} {}
+    Companion(UniqueFd ours, UniqueFd theirs) : ours_{std::move(ours)}, theirs_{std::move(theirs)} {}
 
-    std::vector<std::string> words_, environment_;
-    bool wants_pid_;
     UniqueFd ours_, theirs_;  ///< both are closed by exec in the tasks
 };
 

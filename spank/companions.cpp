@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -31,8 +32,12 @@ using checkpoint::Target;
 constexpr std::chrono::seconds farewell{1};
 
 /// Of this step; slurmstepd serves one, and only its main thread comes here.
-std::vector<Companion> companions;
-std::uint32_t tasks_left = 0;
+struct Current {
+    std::string helper;
+    std::optional<Companion> clock, watcher;
+    std::uint32_t tasks_left = 0;
+};
+Current current;
 
 /// A command line in the making.
 class Words {
@@ -75,9 +80,8 @@ std::optional<std::string> distrust(const std::string& helper) {
 std::vector<std::string> environment_of(const Session& session) {
     const auto scontrol = own_scontrol();
     const auto folder = scontrol.substr(0, scontrol.rfind('/') + 1);
-    std::vector<std::string> result{"LC_ALL=C",
-                                    fmt::format("PATH={}{}/usr/local/bin:/usr/bin:/bin", folder,
-                                                folder.empty() ? "" : ":")};
+    std::vector<std::string> result{"LC_ALL=C", fmt::format("PATH={}{}/usr/local/bin:/usr/bin:/bin",
+                                                            folder, folder.empty() ? "" : ":")};
     constexpr std::array names{"HOME",
                                "XDG_STATE_HOME",
                                "SLURM_CONF",
@@ -112,16 +116,16 @@ std::optional<std::string_view> target_here(const Session& session, Target targe
     return target == Target::rank0 ? "rank0" : "tasks";
 }
 
-std::optional<Words> clock_words(const Session& session, const CheckpointStep& step,
-                                 const std::string& helper) {
-    const auto target = step.signal ? target_here(session, step.signal->target) : std::nullopt;
-    if (!target) {
-        return std::nullopt;
-    }
-    Words words{helper, "clock"};
+std::optional<std::string_view> clock_target(const Session& session, const CheckpointStep& step) {
+    return step.signal ? target_here(session, step.signal->target) : std::nullopt;
+}
+
+std::vector<std::string> clock_words(const Session& session, const CheckpointStep& step,
+                                     std::string_view target) {
+    Words words{current.helper, "clock"};
     words.add("--job", job_of(session));
     words.add("--signal", step.signal->number);
-    words.add("--target", *target);
+    words.add("--target", target);
     words.add("--interval", step.launch.interval_s);
     words.add("--lead", step.launch.lead_s);
     if (step.launch.deadline_s) {
@@ -134,44 +138,47 @@ std::optional<Words> clock_words(const Session& session, const CheckpointStep& s
         words.add("--speaks");
         words.add("--scontrol", own_scontrol());
     }
-    return words;
+    words.add("--pid", ::getpid());
+    return words.take();
 }
 
 /// The batch or interactive step has the watcher; else the first node of a step.  Steps below know
 /// by a variable that there is one.
-std::optional<Words> watch_words(const Session& session, const CheckpointStep& step,
-                                 const std::string& helper) {
-    const auto job = fmt::format("{}", job_of(session));
-    const bool has_one =
-        session.kind() == StepKind::step && session.variable(variable::watched) == job;
-    if (step.folder.empty() || !is_first_node(session) || has_one) {
-        return std::nullopt;
-    }
-    session.set(variable::watched, job);
-    Words words{helper, "watch"};
-    words.add("--job", job);
+bool has_watcher(const Session& session, const CheckpointStep& step) {
+    const bool has_one = session.kind() == StepKind::step &&
+                         session.variable(variable::watched) == fmt::format("{}", job_of(session));
+    return !step.folder.empty() && is_first_node(session) && !has_one;
+}
+
+std::vector<std::string> watch_words(const Session& session, const CheckpointStep& step) {
+    Words words{current.helper, "watch"};
+    words.add("--job", job_of(session));
     words.add("--name", session.variable("SLURM_JOB_NAME").value_or(""));
     words.add("--dir", step.folder);
     words.add("--interval", step.launch.interval_s);
     words.add("--cost", step.launch.cost_s);
     words.add("--restarts", step.launch.restarts);
     words.add("--attempts", step.attempts);
-    words.add("--nodes", step.nodes);
+    words.add("--nodes", step.facts.nodes);
     if (session.kind() == StepKind::batch) {
         words.add("--hold");
     }
-    return words;
+    return words.take();
 }
 
-void add(const Session& session, std::optional<Words> words, bool wants_pid) {
-    if (!words) {
-        return;
-    }
-    auto companion = Companion::make(words->take(), environment_of(session), wants_pid);
-    if (companion) {
-        companions.push_back(std::move(*companion));
-    } else {
+std::optional<Companion> make() {
+    auto companion = Companion::make();
+    if (!companion) {
         slurm_info("railhead: %s", to_string(companion.error()).c_str());
+        return std::nullopt;
+    }
+    return std::move(*companion);
+}
+
+void start(const Companion& companion, const std::vector<std::string>& words,
+           const std::vector<std::string>& environment) {
+    if (const auto started = companion.start(words, environment); !started) {
+        slurm_error("railhead: %s", to_string(started.error()).c_str());
     }
 }
 
@@ -179,38 +186,59 @@ void add(const Session& session, std::optional<Words> words, bool wants_pid) {
 
 void prepare_companions(const Session& session, const std::optional<CheckpointStep>& step,
                         const std::string& helper) {
-    companions.clear();
-    tasks_left = session.number(S_JOB_LOCAL_TASK_COUNT).value_or(1);
-    if (!step || helper.empty() || (!step->signal && step->folder.empty())) {
+    current = {};
+    if (!step || helper.empty()) {
+        return;
+    }
+    const bool clock = clock_target(session, *step).has_value();
+    const bool watcher = has_watcher(session, *step);
+    if (!clock && !watcher) {
         return;
     }
     if (const auto why = distrust(helper)) {
         slurm_info("railhead: no checkpoint clock and no watcher: %s", why->c_str());
         return;
     }
-    add(session, clock_words(session, *step, helper), true);
-    add(session, watch_words(session, *step, helper), false);
+    current.helper = helper;
+    current.tasks_left = session.number(S_JOB_LOCAL_TASK_COUNT).value_or(1);
+    current.clock = clock ? make() : std::nullopt;
+    current.watcher = watcher ? make() : std::nullopt;
+    if (current.watcher) {
+        session.set(variable::watched, fmt::format("{}", job_of(session)));
+    }
 }
 
-void start_companions(const Session& session) {
-    if (session.number(S_TASK_ID).value_or(0) != 0) {
+void start_companions(const Session& session, const CheckpointStep& step) {
+    const bool first_task = session.number(S_TASK_ID).value_or(0) == 0;
+    if (!first_task || !(current.clock || current.watcher)) {
         return;
     }
-    for (const auto& companion : companions) {
-        if (const auto started = companion.start(); !started) {
-            slurm_error("railhead: %s", to_string(started.error()).c_str());
-        }
+    const auto environment = environment_of(session);
+    if (const auto target = clock_target(session, step); target && current.clock) {
+        start(*current.clock, clock_words(session, step, *target), environment);
+    }
+    if (current.watcher) {
+        start(*current.watcher, watch_words(session, step), environment);
     }
 }
 
 void finish_companions() {
-    if (tasks_left == 0 || --tasks_left > 0) {
+    if (current.tasks_left == 0 || --current.tasks_left > 0) {
         return;
     }
-    for (auto& companion : companions) {
-        companion.finish(farewell);
+    // Both are told before either is waited for.
+    for (auto* companion : {&current.clock, &current.watcher}) {
+        if (*companion) {
+            (*companion)->end();
+        }
     }
-    companions.clear();
+    const auto until = std::chrono::steady_clock::now() + farewell;
+    for (auto* companion : {&current.clock, &current.watcher}) {
+        if (*companion) {
+            (*companion)->wait(until);
+        }
+    }
+    current = {};
 }
 
 }  // namespace railhead::spank

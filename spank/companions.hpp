@@ -13,8 +13,9 @@ namespace railhead::spank {
 void prepare_companions(const Session& session, const std::optional<CheckpointStep>& step,
                         const std::string& helper);
 
-/// slurm_spank_task_init, in the process of each task: the node's first one starts them.
-void start_companions(const Session& session);
+/// slurm_spank_task_init, in the process of each task: the node's first one starts them, by what the
+/// step has been told.
+void start_companions(const Session& session, const CheckpointStep& step);
 
 /// slurm_spank_task_exit: after the last task has ended they end, too.
 void finish_companions();

@@ -31,6 +31,7 @@ namespace {
 std::optional<rails::PluginArguments> site;
 std::optional<Result<node::Node>> found;  ///< by look_ahead()
 std::unique_ptr<Step> current;
+std::optional<CheckpointStep> checkpoints;
 
 /// Whether a variable gives a GPU.  Slurm leaves "" or "NoDevFiles" to a step without any.
 bool names_gpus(const node::GpuEnvironment& environment) {
@@ -180,6 +181,31 @@ std::string trouble_of(const Step& step, const Result<std::vector<std::size_t>>&
     return {};
 }
 
+/// Tells a step of checkpoints; a figure that leads nowhere is logged, and nothing told.
+void tell(const Session& session) {
+    if (const auto told = tell_checkpoints(session, *checkpoints); !told) {
+        slurm_info("railhead: no checkpoint interval: %s", to_string(told.error()).c_str());
+        checkpoints.reset();
+    }
+}
+
+void prepare_checkpoints(const Session& session, SitePolicy& policy, bool has_gpus) {
+    checkpoints = plan_checkpoints(session, *site, policy, has_gpus);
+    if (checkpoints && session.kind() != StepKind::batch) {
+        tell(session);
+    }
+    prepare_companions(session, checkpoints, site->helper);
+}
+
+void begin_checkpoints(const Session& session) {
+    if (checkpoints && session.kind() == StepKind::batch) {
+        tell(session);
+    }
+    if (checkpoints) {
+        start_companions(session, *checkpoints);
+    }
+}
+
 }  // namespace
 
 void take_arguments(const std::vector<std::string>& words) {
@@ -226,15 +252,16 @@ void look_ahead(const Session& session) {
 
 void prepare(const Session& session) {
     current.reset();
+    checkpoints.reset();
+    prepare_companions(session, std::nullopt, {});
     clean(session);
     if (!site) {
-        prepare_companions(session, std::nullopt, {});
         return;
     }
     const auto gpus = gpu_environment(session);
     const bool has_gpus = names_gpus(gpus);
     SitePolicy policy{*site};
-    prepare_companions(session, tell_checkpoints(session, *site, policy, has_gpus), site->helper);
+    prepare_checkpoints(session, policy, has_gpus);
     if (!has_gpus) {
         return;  // a step without GPUs pays nothing
     }
@@ -256,7 +283,7 @@ void prepare(const Session& session) {
 }
 
 bool apply(const Session& session) {
-    start_companions(session);
+    begin_checkpoints(session);
     if (!current || !(current->choice.rail || current->choice.gpu_affinity)) {
         return true;
     }

@@ -23,8 +23,7 @@ constexpr std::chrono::seconds answer_limit{2};
 
 /// What two variables say: Slurm's, which is the job's own, and ours, which may be another job's.
 std::optional<std::int64_t> told_end(std::uint32_t job, const Lookup& lookup) {
-    if (const auto end =
-            parse_number<std::int64_t>(lookup("SLURM_JOB_END_TIME").value_or(""))) {
+    if (const auto end = parse_number<std::int64_t>(lookup("SLURM_JOB_END_TIME").value_or(""))) {
         return end;
     }
     return checkpoint::read_job_end(lookup(variable::job_end).value_or(""), job);
@@ -61,8 +60,7 @@ void note_job_end(const Session& session) {
 
 std::optional<std::int64_t> find_job_end(const Session& session) {
     const auto job = session.number(S_JOB_ID).value_or(0);
-    const auto told =
-        told_end(job, [&](std::string_view name) { return session.variable(name); });
+    const auto told = told_end(job, [&](std::string_view name) { return session.variable(name); });
     if (told || session.kind() != StepKind::batch) {
         return told;
     }

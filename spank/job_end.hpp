@@ -16,8 +16,8 @@ namespace railhead::spank {
 /// environment.
 void note_job_end(const Session& session);
 
-/// In slurmstepd: since 1970, 0 for never; nothing: unknown.  A batch step asks where it has to, for
-/// at most two seconds.
+/// In slurmstepd: since 1970, 0 for never; nothing: unknown.  A batch step asks where it has to,
+/// for at most two seconds.
 [[nodiscard]] std::optional<std::int64_t> find_job_end(const Session& session);
 
 /// The scontrol of the Slurm that this process is a program of.

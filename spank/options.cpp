@@ -157,8 +157,7 @@ Result<Choice> choose(const rails::PluginArguments& arguments, const Lookup& loo
     };
     Choice choice;
     choice.railhead = !arguments.user_off || on(0, true);
-    choice.rail =
-        choice.railhead && (arguments.user_off ? on(1, arguments.rail) : arguments.rail);
+    choice.rail = choice.railhead && (arguments.user_off ? on(1, arguments.rail) : arguments.rail);
     choice.gpu_affinity = choice.railhead && (arguments.user_off ? on(2, arguments.gpu_affinity)
                                                                  : arguments.gpu_affinity);
     if (choice.railhead) {

@@ -20,6 +20,13 @@ std::optional<std::string_view> value_of(std::string_view line, std::string_view
     return std::nullopt;
 }
 
+/// Slurm gives a job without a limit a year from its start, or a second less.
+bool is_unlimited(std::string_view line, std::int64_t end) {
+    constexpr std::int64_t nearly_a_year_s = 364 * 86400;
+    const auto start = parse_number<std::int64_t>(value_of(line, "StartTime").value_or(""));
+    return value_of(line, "TimeLimit") == "UNLIMITED" && start && end - *start >= nearly_a_year_s;
+}
+
 }  // namespace
 
 Result<EndTime> parse_job_end(std::string_view text, std::uint32_t id) {
@@ -39,13 +46,13 @@ Result<EndTime> parse_job_end(std::string_view text, std::uint32_t id) {
                         fmt::format("job {} has no EndTime that is a number: \"{}\"", id,
                                     printable(value.value_or(""))));
         }
-        return EndTime{seconds};
+        return is_unlimited(line, *seconds) ? EndTime{} : EndTime{seconds};
     }
     return fail(Errc::not_found, fmt::format("Slurm does not know job {}", id));
 }
 
 Result<EndTime> ask_job_end(const std::string& scontrol, std::uint32_t id,
-                           std::chrono::milliseconds limit) {
+                            std::chrono::milliseconds limit) {
     auto text = output_of({scontrol, "-o", "show", "job", fmt::format("{}", id)}, limit,
                           {"SLURM_TIME_FORMAT=%s"});
     if (!text) {

@@ -23,7 +23,7 @@ using EndTime = std::optional<std::int64_t>;
 
 /// Asks slurmctld.  Fails also as output_of() does.
 [[nodiscard]] Result<EndTime> ask_job_end(const std::string& scontrol, std::uint32_t id,
-                                         std::chrono::milliseconds limit);
+                                          std::chrono::milliseconds limit);
 
 /// The scontrol that belongs to a program of Slurm: beside it, or in the "bin" beside its folder.
 /// "scontrol" where there is neither.

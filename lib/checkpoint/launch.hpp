@@ -32,9 +32,9 @@ struct LaunchFacts {
 /// Whole seconds, as variables have them.
 struct Launch {
     std::int64_t interval_s = 0, mtbf_s = 0, lead_s = 0;
-    std::optional<std::int64_t> deadline_s;  ///< of the last checkpoint's start, since 1970
+    std::optional<std::int64_t> deadline_s;     ///< of the last checkpoint's start, since 1970
     double per_1000_node_days = 0, cost_s = 0;  ///< by which it was reckoned
-    std::string_view source;  ///< a word of namespace from
+    std::string_view source;                    ///< a word of namespace from
     std::uint32_t restarts = 0;
 };
 

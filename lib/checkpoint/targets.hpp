@@ -42,6 +42,7 @@ struct Catching {
 };
 
 /// Looks from `root` down.  `with_root` false: only below it.
-[[nodiscard]] Catching find_catching(const ProcessView& view, pid_t root, int signal, bool with_root);
+[[nodiscard]] Catching find_catching(const ProcessView& view, pid_t root, int signal,
+                                     bool with_root);
 
 }  // namespace railhead::checkpoint

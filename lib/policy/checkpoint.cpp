@@ -17,10 +17,10 @@
 #include "checkpoint/timing.hpp"
 #include "checkpoint/variables.hpp"
 #include "checkpoint/wish.hpp"
+#include "policy/checkpoint_job.hpp"
 #include "policy/checkpoint_signal.hpp"
 #include "policy/price.hpp"
 #include "policy/rules.hpp"
-#include "policy/usable.hpp"
 
 namespace railhead::policy {
 
@@ -31,150 +31,16 @@ constexpr std::uint64_t minute_s = 60;
 
 namespace variable = checkpoint::variable;
 
-/// What the rule knows of a job.
-struct Job {
-    std::optional<double> own_interval_s;
-    std::optional<checkpoint::SignalWish> signal;  ///< --ckpt-signal
-    bool asked = false;                            ///< says a word of ours
-    std::string_view declared;  ///< by what it says that it can resume; empty: it does not
-    checkpoint::ScheduleFacts facts;
-    checkpoint::Schedule schedule;
-};
-
 std::string span_text(double seconds) {
     return duration_text(static_cast<std::uint64_t>(std::llround(seconds)));
-}
-
-void say(Work& work, NoteKind kind, std::string text) {
-    work.say(rule, kind, std::move(text), work.settings.checkpoint.mode);
-    work.out.notes.back().repeated = work.request.component;
 }
 
 bool enforces(const Work& work) {
     return work.settings.checkpoint.mode == Mode::enforce;
 }
 
-/// The nodes asked for, or those that the GPUs need; 1 where neither tells.
-std::uint32_t nodes_of(const Work& work) {
-    const auto stated = work.request.max_nodes.value_or(work.request.min_nodes.value_or(0));
-    if (work.nodes > 0 || stated > 0) {
-        return work.nodes > 0 ? work.nodes : stated;
-    }
-    const auto each = std::max(work.gpus_per_node, 1U);
-    const auto needed = work.gpus_per_node > 0 ? (work.demand.total + each - 1) / each : 1;
-    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(needed, 1, UINT32_MAX));
-}
-
-/// The job's time limit in minutes, or what its partitions give it; job::unlimited for none.
-std::uint32_t limit_min_of(const Work& work) {
-    if (work.request.time_limit_min) {
-        return *work.request.time_limit_min;
-    }
-    auto least_min = job::unlimited;
-    static_cast<void>(on_each_partition(work, [&](const PartitionSite& partition) {
-        const auto& limits = partition.limits;
-        const auto limit = limits.default_time_min ? limits.default_time_min : limits.max_time_min;
-        least_min = std::min(least_min, limit.value_or(job::unlimited));
-        return true;
-    }));
-    return least_min;
-}
-
-/// The least time that the job may be given; nothing where it has no limit, or none is known.
-std::optional<std::uint64_t> limit_s_of(const Work& work) {
-    const auto least_min =
-        std::min(limit_min_of(work), work.request.least_time_limit_min.value_or(job::unlimited));
-    return least_min < job::unlimited ? std::optional{least_min * minute_s} : std::nullopt;
-}
-
-/// The first variable that the policy lists and the job has set.
-std::string_view declaring_variable(const Work& work) {
-    const auto& names = work.settings.checkpoint.declares;
-    if (names == nullptr) {
-        return {};
-    }
-    for (const auto& name : *names) {
-        const auto value = job::find_variable(work.request.environment, name);
-        if (value && !value->empty() && *value != "0") {
-            return name;
-        }
-    }
-    return {};
-}
-
-/// Reads what the user says; what cannot be read is told and does not count.
-void read_wishes(Work& work, Job& job) {
-    const auto& words = work.request.checkpoint;
-    if (!words.interval.empty()) {
-        const auto wish = checkpoint::parse_interval_wish(words.interval);
-        if (wish) {
-            job.own_interval_s = wish->seconds;
-            job.declared = "--ckpt-interval";
-        } else {
-            say(work, NoteKind::advice, fmt::format("--ckpt-interval: {}", wish.error().message));
-        }
-    }
-    if (!words.signal.empty()) {
-        const auto wish = checkpoint::parse_signal_wish(words.signal);
-        if (wish) {
-            job.signal = *wish;
-            job.declared = "--ckpt-signal";
-        } else {
-            say(work, NoteKind::advice, fmt::format("--ckpt-signal: {}", wish.error().message));
-        }
-    }
-    job.asked = !job.declared.empty();
-    if (!job.asked) {
-        job.declared = work.request.signal ? "--signal" : declaring_variable(work);
-    }
-}
-
-/// A figure of the user's, of the policy, or the usual one.
-double figure(Work& work, std::string_view name, std::string_view said,
-              const std::optional<std::uint32_t>& site, double usual) {
-    if (!said.empty()) {
-        if (const auto seconds = checkpoint::parse_seconds(said)) {
-            return *seconds;
-        }
-        say(work, NoteKind::advice, fmt::format("{}={} is no time", name, printable(said)));
-    }
-    return site ? *site : usual;
-}
-
-checkpoint::ScheduleFacts facts_of(Work& work, const Job& job, std::uint32_t nodes) {
-    const auto& settings = work.settings.checkpoint;
-    const auto& words = work.request.checkpoint;
-    const auto& usual = checkpoint::usual();
-    checkpoint::ScheduleFacts facts;
-    facts.per_1000_node_days = settings.per_1000_node_days.value_or(usual.per_1000_node_days);
-    facts.nodes = nodes;
-    facts.cost_s = figure(work, variable::cost, words.cost, settings.cost_s, usual.cost_s);
-    facts.step_s = figure(work, variable::step, words.step, settings.step_s, usual.step_s);
-    facts.restart_s = settings.restart_s ? *settings.restart_s : usual.restart_s;
-    facts.own_interval_s = job.own_interval_s;
-    return facts;
-}
-
-/// Whose interval it is, as RAILHEAD_CKPT_FROM says it.
-std::string_view source_of(const Work& work, const Job& job) {
-    const auto& settings = work.settings.checkpoint;
-    if (job.own_interval_s) {
-        return "user";
-    }
-    if (work.request.checkpoint.history) {
-        return "history";
-    }
-    return settings.per_1000_node_days || settings.cost_s ? "policy" : "default";
-}
-
-/// Whether the clock on the nodes signals the job: then Slurm does not.
-bool has_clock(const Work& work, const Job& job) {
-    const auto& settings = work.settings.checkpoint;
-    return settings.clock && !job.declared.empty() && (job.signal || settings.signal);
-}
-
 /// "16 nodes fail every 9 d, and a checkpoint takes 30 s".
-std::string reckoning(const Job& job) {
+std::string reckoning(const CheckpointJob& job) {
     return fmt::format("{} fail every {}, and a checkpoint takes {}",
                        count_of(job.facts.nodes, "node"), span_text(job.schedule.mtbf_s),
                        span_text(job.facts.cost_s));
@@ -184,7 +50,7 @@ void refuse_or_advise(Work& work, bool refuse, std::string text) {
     if (refuse && enforces(work)) {
         work.out.refusal = Refusal{rule, std::move(text)};
     } else {
-        say(work, NoteKind::advice, std::move(text));
+        say_of_checkpoints(work, NoteKind::advice, std::move(text));
     }
 }
 
@@ -194,7 +60,8 @@ void cap_time(Work& work, const std::string& why) {
     if (cap_min == 0 || limit_min_of(work) <= cap_min) {
         return;
     }
-    say(work, NoteKind::change,
+    say_of_checkpoints(
+        work, NoteKind::change,
         fmt::format("time limit {} {}: {}", enforces(work) ? "becomes" : "would become",
                     duration_text(cap_min * minute_s), why));
     work.out.notes.back().repeated = false;  // each component has a limit of its own
@@ -204,7 +71,7 @@ void cap_time(Work& work, const std::string& why) {
 }
 
 /// A job that does not declare, and is larger than the site lets pass.
-void review_undeclared(Work& work, const Job& job) {
+void review_undeclared(Work& work, const CheckpointJob& job) {
     const auto& settings = work.settings.checkpoint;
     if (settings.undeclared == Undeclared::ignore || job.facts.nodes <= settings.declare_above) {
         return;
@@ -221,7 +88,7 @@ void review_undeclared(Work& work, const Job& job) {
 }
 
 /// An interval of the user's that loses more than the site finds right.
-void review_interval(Work& work, const Job& job) {
+void review_interval(Work& work, const CheckpointJob& job) {
     const auto& settings = work.settings.checkpoint;
     const auto most_s = settings.most_interval * job.schedule.optimum_s;
     if (settings.long_interval == LongInterval::ignore || !job.own_interval_s ||
@@ -246,10 +113,11 @@ void review_interval(Work& work, const Job& job) {
                     span_text(most_s)));
 }
 
-void tell_variables(Work& work, const Job& job, std::string_view source) {
+void tell_variables(Work& work, const CheckpointJob& job, std::string_view source) {
     const auto& words = work.request.checkpoint;
     const auto interval_s = job.own_interval_s.value_or(std::round(job.schedule.interval_s));
-    say(work, NoteKind::quiet,
+    say_of_checkpoints(
+        work, NoteKind::quiet,
         job.own_interval_s
             ? fmt::format("your interval of {} is kept: {}, so {} would pay", span_text(interval_s),
                           reckoning(job), span_text(job.schedule.optimum_s))
@@ -274,14 +142,14 @@ void tell_variables(Work& work, const Job& job, std::string_view source) {
 }
 
 /// What Slurm is to send, if anything.  Says why not, where somebody asked for it.
-std::optional<Warning> warning_of(Work& work, const Job& job) {
+std::optional<Warning> warning_of(Work& work, const CheckpointJob& job) {
     const auto& settings = work.settings.checkpoint;
     if (work.request.signal) {
-        say(work, NoteKind::info, "your --signal is kept");
+        say_of_checkpoints(work, NoteKind::info, "your --signal is kept");
         return std::nullopt;
     }
     if (has_clock(work, job)) {
-        say(work, NoteKind::info, "no --signal: the clock on the nodes signals it");
+        say_of_checkpoints(work, NoteKind::info, "no --signal: the clock on the nodes signals it");
         return std::nullopt;
     }
     if (!job.signal && !settings.signal) {
@@ -297,7 +165,8 @@ std::optional<Warning> warning_of(Work& work, const Job& job) {
     ask.limit_s = limit_s_of(work);
     auto plan = plan_signal(work, ask);
     if (!plan.warning) {
-        say(work, NoteKind::advice,
+        say_of_checkpoints(
+            work, NoteKind::advice,
             fmt::format(
                 "no --signal={}: {}{}", checkpoint::signal_name(ask.wish.number), plan.reason,
                 ask.target_is_users ? "" : "; --ckpt-signal=SIGNAL@batch or @tasks says whom"));
@@ -306,7 +175,7 @@ std::optional<Warning> warning_of(Work& work, const Job& job) {
 }
 
 /// What a job gets that can checkpoint and resume.
-void help(Work& work, const Job& job) {
+void help(Work& work, const CheckpointJob& job) {
     const auto& settings = work.settings.checkpoint;
     const auto& request = work.request;
     Changes changes;
@@ -324,9 +193,9 @@ void help(Work& work, const Job& job) {
     if (words.empty()) {
         return;
     }
-    say(work, NoteKind::change,
-        fmt::format("can checkpoint and resume ({}): {}{}", printable(job.declared),
-                    enforces(work) ? "gets" : "would get", words));
+    say_of_checkpoints(work, NoteKind::change,
+                       fmt::format("can checkpoint and resume ({}): {}{}", printable(job.declared),
+                                   enforces(work) ? "gets" : "would get", words));
     if (enforces(work)) {
         auto& out = work.out.changes;
         out.warning = changes.warning;
@@ -342,16 +211,16 @@ void apply_checkpoint_rule(Work& work) {
     if (!request.batch) {
         return;
     }
-    Job job;
-    read_wishes(work, job);
-    const auto nodes = nodes_of(work);
+    auto job = read_checkpoint_job(work);
+    const auto nodes = static_cast<std::uint32_t>(job.facts.nodes);
     if (!job.asked && (!work.demand.any() || nodes < work.settings.checkpoint.min_nodes)) {
         return;
     }
-    job.facts = facts_of(work, job, nodes);
+    read_facts(work, job);
     const auto schedule = checkpoint::make_schedule(job.facts);
     if (!schedule) {
-        say(work, NoteKind::info, fmt::format("no interval: {}", schedule.error().message));
+        say_of_checkpoints(work, NoteKind::info,
+                           fmt::format("no interval: {}", schedule.error().message));
         return;
     }
     job.schedule = *schedule;

@@ -4,22 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "checkpoint/wish.hpp"
+#include "policy/checkpoint_settings.hpp"
+#include "policy/mode.hpp"
 
 namespace railhead::policy {
-
-/// How far a rule goes.
-enum class Mode : std::uint8_t {
-    observe,  ///< log what would change
-    advise,   ///< also tell the user
-    enforce   ///< change the job, and tell the user
-};
 
 /// Whether a gang gets its nodes to itself.
 enum class Exclusive : std::uint8_t {
@@ -79,45 +69,6 @@ struct LemonSettings {
     std::uint32_t min_nodes = 2;     ///< gangs of so many nodes, or more, avoid lemons
 };
 
-/// What to do about a large job that does not say that it can checkpoint and resume.
-enum class Undeclared : std::uint8_t {
-    ignore,
-    advise,
-    refuse,
-    cap  ///< its time limit
-};
-
-/// What to do about an interval of the user's that is too long.
-enum class LongInterval : std::uint8_t { ignore, advise, refuse };
-
-struct CheckpointSettings {
-    Mode mode = Mode::observe;
-    std::uint32_t min_nodes = 2;  ///< jobs of so many nodes, or more, are told their interval
-
-    /// What goes into the interval; unset: as checkpoint::usual() has it.
-    std::optional<double> per_1000_node_days;
-    std::optional<std::uint32_t> cost_s, step_s, restart_s;
-
-    Undeclared undeclared = Undeclared::ignore;
-    std::uint32_t declare_above = 0;      ///< nodes; larger jobs are to declare
-    std::uint32_t undeclared_time_s = 0;  ///< Undeclared::cap: the most that others may run
-
-    LongInterval long_interval = LongInterval::advise;
-    double most_interval = 3;  ///< times the interval that pays
-
-    /// Variables of a job's environment by which it declares; null: none.  Shared, since every
-    /// review copies the settings.
-    std::shared_ptr<const std::vector<std::string>> declares;
-
-    // For jobs that declare.
-    std::optional<int> signal;  ///< for those that name none; unset: they get none
-    checkpoint::Target signal_to = checkpoint::Target::unsaid;  ///< unsaid: "auto", by the script
-    bool requeue = true;
-    bool append = true;          ///< --open-mode=append: a restart keeps the output before it
-    bool clock = false;          ///< a program on the nodes signals, at every interval
-    std::uint32_t attempts = 3;  ///< failures in a row before the job is held; 0: never
-};
-
 struct Settings {
     bool enabled = true;
     GangSettings gang;
@@ -125,7 +76,5 @@ struct Settings {
     LemonSettings lemons;
     CheckpointSettings checkpoint;
 };
-
-[[nodiscard]] std::string_view to_string(Mode mode);
 
 }  // namespace railhead::policy

@@ -72,6 +72,20 @@ def test_a_recorded_node_that_others_can_write_is_told(cluster, tmp_path):
     assert any("node.xml" in text and "can be written by others" in text for text in texts(findings, "error")), findings
 
 
+def test_a_helper_that_is_missing_or_that_others_can_write_is_told(cluster, tmp_path):
+    plugstack = tmp_path / "plugstack.conf"
+    helper = tmp_path / "railhead-ckpt"
+    plugstack.write_text(f"optional {BUILD}/plugins/spank_railhead.so helper={helper}\n")
+    assert any(f"{helper} is not on this machine" in text for text in texts(check(cluster, "--plugstack", plugstack)[1], "advice"))
+    shutil.copy(BUILD / "spank" / "railhead-ckpt", helper)
+    helper.chmod(0o755)
+    assert not any("railhead-ckpt" in finding["text"] for finding in check(cluster, "--plugstack", plugstack)[1])
+    helper.chmod(0o775)
+    status, findings = check(cluster, "--plugstack", plugstack)
+    assert status == 1
+    assert any("railhead-ckpt" in text and "can be written by others" in text for text in texts(findings, "error")), findings
+
+
 def test_a_misspelt_plugstack_argument_is_told(cluster, tmp_path):
     plugstack = tmp_path / "plugstack.conf"
     plugstack.write_text(f"required {BUILD}/plugins/spank_railhead.so topolgy=/x\n")

@@ -500,7 +500,7 @@ TEST_CASE("what is wrong with an argument is said with a way out", "[rails][argu
         {"topolgy=/x", "unknown key in plugstack argument 'topolgy=/x': did you mean 'topology'?"},
         {"colour=red",
          "unknown key in plugstack argument 'colour=red': the keys are topology, nics, nccl_conf, "
-         "policy, cache, rail, gpu_affinity, memory, omp_num_threads, user_off, health, "
+         "policy, cache, helper, rail, gpu_affinity, memory, omp_num_threads, user_off, health, "
          "root, strict, verbose"},
         {"rail=on", "bad value in plugstack argument 'rail=on': rail takes auto or off"},
         {"strict", "bad value in plugstack argument 'strict': strict takes true or false"},

@@ -1,0 +1,324 @@
+"""The checkpoint clock on real daemons: whom it signals, when, and that nobody dies of it or waits for it."""
+
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from clocked import HELPER, LINE, catch, clocked_rig, next_multiple, reports, srun, times
+from conftest import empty, needs_freezer
+from keeper import descendants, wait_until
+
+CLOCK = ["--ckpt-signal=USR1", "--ckpt-interval=2"]
+SLACK = 0.5  # seconds that a busy machine may be late
+
+
+@pytest.fixture(scope="module", params=[pytest.param("cgroup", marks=needs_freezer), "linuxproc"])
+def clocked(plugins, request):
+    with clocked_rig(2, proctrack=request.param, grace=6) as rig:
+        yield rig
+
+
+@pytest.fixture
+def rig(clocked):
+    yield clocked
+    empty(clocked)
+    reports(clocked)
+    assert wait_until(lambda: not helpers(clocked), 5), "a clock outlives its step"
+
+
+@pytest.fixture
+def start(plugins):
+    rigs = []
+
+    def start(*arguments, **options):
+        rigs.append(clocked_rig(*arguments, **options))
+        return rigs[-1].start()
+    yield start
+    for rig in rigs:
+        rig.stop()
+
+
+def helpers(rig):
+    """The clocks that run: {pid: command line}."""
+    found = {}
+    for pid in descendants(rig.keeper.pid):
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+        except OSError:
+            continue
+        if words[0] == str(HELPER):
+            found[pid] = words
+    return found
+
+
+def background(rig, script, *options):
+    """A job that is left running."""
+    job = rig.sbatch("#!/bin/bash\n" + script.replace("CATCH", str(catch(rig))) + "\n", *options)
+    rig.wait_job(job, states={"RUNNING"})
+    return job
+
+
+def finish(rig, job):
+    info = rig.wait_job(job)
+    return info, reports(rig), job.output()
+
+
+# -- when -------------------------------------------------------------------------------------
+
+
+def test_every_task_of_every_node_is_called_at_the_same_ticks(rig):
+    next_multiple(2, 1.5)
+    found, said = srun(rig, "5", options=["-N2", "-n4", *CLOCK])
+    assert len(found) == 4
+    ticks = {tuple(round(when) for when in times(report)) for report in found}
+    assert len(ticks) == 1 and len(next(iter(ticks))) == 2
+    for report in found:
+        for when in times(report):
+            assert when % 2 < SLACK, report["got"]
+
+
+def test_ranks_that_start_two_seconds_apart_are_called_at_the_same_ticks(rig):
+    found, _ = srun(rig, "8", options=["-N2", "-n2", *CLOCK])
+    script = "import os,time; time.sleep(2*int(os.environ['SLURM_PROCID'])); os.execv(os.sys.argv[1], os.sys.argv[1:])"
+    rig.run(["srun", "-N2", "-n2", *CLOCK, "python3", "-c", script, catch(rig), "6"])
+    first, second = reports(rig)
+    shared = {round(when) for when in times(first)} & {round(when) for when in times(second)}
+    assert second["began"] - first["began"] > 1.5
+    assert len(shared) >= 1
+    assert all(round(when) % 2 == 0 for when in times(first) + times(second))
+
+
+def test_the_last_call_comes_a_lead_before_the_end(start):
+    rig = start(1)
+    # Cost and step are 1 s, so the lead is 62 s; with a limit of two minutes the last call is 58 s after the start.
+    env = {"RAILHEAD_CKPT_COST": "1", "RAILHEAD_CKPT_STEP": "1"}
+    found, _ = srun(rig, "63", options=["-N1", "-t2", "--ckpt-signal=USR1", "--ckpt-interval=1h"], env=env, timeout=100)
+    called, = (when for when in times(found[0]) if round(when) % 3600)
+    assert abs(called - int(found[0]["env"]["RAILHEAD_CKPT_DEADLINE"])) < SLACK
+
+
+def test_a_changed_time_limit_moves_the_last_call(start):
+    rig = start(1)
+    wrapper = rig.work / "often"  # asks more often than every five minutes
+    wrapper.write_text(f"#!/bin/sh\nexec {HELPER} \"$@\" --reread 1\n")
+    wrapper.chmod(0o755)
+    os.chown(wrapper, 0, 0)
+    (rig.etc / "plugstack.conf").write_text(LINE.format(plugins=rig.plugins).replace(str(HELPER), str(wrapper)))
+    job = background(rig, "export RAILHEAD_CKPT_COST=1 RAILHEAD_CKPT_STEP=1; srun CATCH 8", "-t10", "--ckpt-signal=USR1",
+                     "--ckpt-interval=1h")
+    time.sleep(2)
+    changed = time.time()
+    rig.run(["scontrol", "update", f"JobId={job.id}", "TimeLimit=1"], user="root")
+    _, found, output = finish(rig, job)
+    called, = (when for report in found for when in times(report))
+    assert 0 < called - changed < 3, output
+
+
+# -- whom -------------------------------------------------------------------------------------
+
+
+def test_an_unprepared_program_lives_and_is_told_of_once(rig):
+    begun = time.time()
+    result = rig.run(["srun", "-N1", "-n2", *CLOCK, "sleep", "5"])
+    assert 5 <= time.time() - begun < 8
+    told = [line for line in result.stderr.splitlines() if "no checkpoint now" in line]
+    assert len(told) == 1, result.stderr
+    assert "(sleep) and what it launched do not catch USR1" in told[0]
+
+
+def test_a_program_that_catches_the_signal_late_is_called_from_then_on(rig):
+    found, said = srun(rig, "7", "late=3", options=["-N1", *CLOCK])
+    assert times(found[0]) and min(times(found[0])) > found[0]["began"] + 3
+    assert said.count("no checkpoint now") == 1
+
+
+@pytest.mark.parametrize("kind", ["loader", "bare"])
+def test_data_loaders_are_left_alone(rig, kind):
+    found, said = srun(rig, "5", kind, options=["-N1", *CLOCK])
+    task = next(report for report in found if report["role"] == "task")
+    assert times(task)
+    assert [report["got"] for report in found if report["role"] == "loader"] == ([[]] if kind == "loader" else [])
+    assert kind != "bare" or task["child"] == 0  # the loader that catches nothing came to its own end
+    assert "no checkpoint now" not in said
+
+
+def test_a_launchers_workers_are_called(rig):
+    # As torchrun: it catches nothing, and its workers are in sessions of their own.
+    launcher = f"import subprocess; [w.wait() for w in [subprocess.Popen(['{catch(rig)}', '5'], start_new_session=True) for _ in 'ab']]"
+    result = rig.run(["srun", "-N1", *CLOCK, "python3", "-c", launcher])
+    found = reports(rig)
+    assert [len(times(report)) >= 2 for report in found] == [True, True]
+    assert "no checkpoint now" not in result.stderr
+
+
+def test_a_shells_trap_is_called_and_not_what_it_runs(rig):
+    script = f"trap 'echo trapped' USR1; {catch(rig)} 5 & while kill -0 $! 2>/dev/null; do wait; done"
+    result = rig.run(["srun", "-N1", *CLOCK, "bash", "-c", script])
+    assert result.stdout.count("trapped") >= 2
+    assert [report["got"] for report in reports(rig)] == [[]]
+
+
+def test_rank0_alone_is_called_where_the_user_says_so(rig):
+    found, said = srun(rig, "5", options=["-N2", "-n4", "--ckpt-signal=USR1@rank0", "--ckpt-interval=2"])
+    assert [bool(times(report)) for report in found] == [True, False, False, False]
+    assert said.count("no checkpoint now") == 0
+
+
+def test_the_batch_script_is_called_where_the_user_says_so(rig):
+    script = "trap 'echo trapped' USR1; srun CATCH 5 & while kill -0 $! 2>/dev/null; do wait; done"
+    job = background(rig, script, "-N1", "--ckpt-signal=USR1@batch", "--ckpt-interval=2")
+    _, found, output = finish(rig, job)
+    assert output.count("trapped") >= 2
+    assert [report["got"] for report in found] == [[]]
+
+
+def test_a_trainer_that_the_batch_script_starts_is_called_and_the_scripts_trap_is_not(rig):
+    script = "trap 'echo trapped' USR1; CATCH 5"
+    job = background(rig, script, "-N1", *CLOCK)
+    _, found, output = finish(rig, job)
+    assert len(times(found[0])) >= 2
+    assert "trapped" not in output and "no checkpoint now" not in output
+
+
+def test_a_batch_script_with_steps_says_nothing_of_itself(rig):
+    job = background(rig, "srun CATCH 5", "-N1", *CLOCK)
+    info, found, output = finish(rig, job)
+    assert info["JobState"] == "COMPLETED" and len(times(found[0])) >= 2
+    assert "no checkpoint now" not in output
+
+
+def test_a_task_in_a_pid_namespace_of_its_own_is_called(rig):
+    if subprocess.run(["unshare", "-Urpf", "--mount-proc", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no user namespaces here")
+    found, said = srun(rig, "5", options=["-N1", *CLOCK])
+    result = rig.run(["srun", "-N1", *CLOCK, "unshare", "-Urpf", "--mount-proc", catch(rig), "5"])
+    found = reports(rig)
+    assert found[0]["pid"] == 1 and len(times(found[0])) >= 2, result.stderr
+
+
+# -- what Slurm sends -------------------------------------------------------------------------
+
+
+def test_scancels_urg_asks_for_a_checkpoint_and_harms_nobody(rig):
+    job = background(rig, "srun -n1 --overlap CATCH 4 & srun -n1 --overlap sleep 4 & wait", "-N1", "-n2", "--ckpt-signal=USR1",
+                     "--ckpt-interval=1h")
+    assert wait_until(lambda: len(helpers(rig)) == 3, 10)
+    time.sleep(1)
+    rig.run(["scancel", "--signal=URG", str(job.id)])
+    info, found, output = finish(rig, job)
+    assert info["JobState"] == "COMPLETED", output
+    assert [len(times(report)) for report in found] == [1]
+
+
+def test_other_signals_that_slurm_sends_to_a_step_do_not_end_its_clock(rig):
+    job = background(rig, "srun -n1 CATCH 7 signals=USR1,USR2,HUP,INT,ALRM", "-N1", *CLOCK)
+    assert wait_until(lambda: len(helpers(rig)) == 2, 10)
+    time.sleep(0.5)
+    for name in ("USR1", "USR2", "HUP", "ALRM"):
+        rig.run(["scancel", f"--signal={name}", str(job.id)])
+    sent = time.time()
+    info, found, output = finish(rig, job)
+    assert info["JobState"] == "COMPLETED", output
+    assert max(times(found[0])) > sent + 1
+
+
+def test_preemption_calls_at_once(rig):
+    job = background(rig, "trap '' TERM; srun CATCH 30 signals=USR1,TERM", "-N2", "-n2", "--exclusive", "-t10", "--ckpt-signal=USR1",
+                     "--ckpt-interval=1h")
+    assert wait_until(lambda: len(list((rig.work / "reports").iterdir())) == 2, 10)
+    begun = time.time()
+    urgent = rig.sbatch("#!/bin/sh\ntrue\n", "-N1", "--exclusive", "-p", "urgent")
+    rig.wait_job(urgent)
+    found = reports(rig)
+    assert len(found) == 2
+    for report in found:
+        first = {name: when - begun for name, when in reversed(report["got"])}
+        assert first["USR1"] < first["TERM"] + SLACK, report["got"]
+
+
+# -- nobody waits for it ----------------------------------------------------------------------
+
+
+def test_the_end_of_a_step_is_not_delayed(rig):
+    def took(options):
+        begun = time.monotonic()
+        rig.run(["srun", "-N2", "-n4", *options, "true"])
+        return time.monotonic() - begun
+    plain = min(took([]) for _ in range(3))
+    clocked = min(took(CLOCK) for _ in range(3))
+    print(f"\nsrun -N2 -n4 true: {plain:.3f} s, with a clock {clocked:.3f} s")
+    assert clocked < plain + 0.5
+    assert wait_until(lambda: not helpers(rig), 2)
+
+
+def test_a_task_sees_no_strange_child(rig):
+    found, _ = srun(rig, "3", "wait", options=["-N1", "-n2", *CLOCK])
+    assert [report["child"] for report in found] == ["none", "none"]
+
+
+def test_the_clock_is_the_steps_own_and_is_killed_with_it(rig):
+    job = background(rig, "srun -N2 -n2 CATCH 60", "-N2", *CLOCK)
+    assert wait_until(lambda: len(helpers(rig)) == 3, 10)  # of the batch step, and one a node
+    step = [pid for pid, words in helpers(rig).items() if "tasks" in words]
+    for pid in step:
+        parent = int(re.search(r"PPid:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1])
+        assert Path(f"/proc/{parent}/comm").read_text().startswith("slurmstepd")
+        assert {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in "01"} == {"/dev/null"}
+        # Beside these the socket of its end, and what it made itself.
+        kinds = sorted(re.sub(r"\[.*|:.*", "", os.readlink(f"/proc/{pid}/fd/{fd}"))
+                       for fd in os.listdir(f"/proc/{pid}/fd") if fd not in "012")
+        assert kinds.count("socket") == 1 and "pipe" not in kinds, kinds
+    rig.run(["scancel", str(job.id)])
+    rig.wait_job(job)
+    assert wait_until(lambda: not helpers(rig), 5)
+
+
+def test_when_slurmstepd_dies_the_clock_ends(rig):
+    job = background(rig, "srun -N1 CATCH 60", "-N1", *CLOCK)
+    assert wait_until(lambda: len(helpers(rig)) == 2, 10)
+    pid = next(pid for pid, words in helpers(rig).items() if "tasks" in words)
+    parent = int(re.search(r"PPid:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1])
+    os.kill(parent, 9)
+    assert wait_until(lambda: pid not in helpers(rig), 5)
+    rig.run(["scancel", str(job.id)])
+
+
+def test_a_step_that_waits_for_children_ends(rig):
+    if rig.version < (24, 11):
+        pytest.skip("srun has no --wait-for-children")
+    rig.run(["srun", "-N1", "--wait-for-children", *CLOCK, "sleep", "1"], timeout=30)
+
+
+def test_the_clock_takes_less_than_a_thousandth_of_a_core(rig):
+    job = background(rig, "srun -N1 -n2 CATCH 20", "-N1", "--ckpt-signal=USR1", "--ckpt-interval=1")
+    assert wait_until(lambda: len(helpers(rig)) == 2, 10)
+    pid = next(pid for pid, words in helpers(rig).items() if "tasks" in words)
+
+    def used():
+        fields = Path(f"/proc/{pid}/schedstat").read_text().split()
+        return int(fields[0]) / 1e9
+    time.sleep(1)
+    before, begun = used(), time.monotonic()
+    time.sleep(12)
+    share = (used() - before) / (time.monotonic() - begun)
+    print(f"\nwith a tick a second: {100 * share:.4f} % of a core")
+    assert share < 0.001
+    rig.run(["scancel", str(job.id)])
+
+
+def test_an_unprepared_job_under_the_strictest_policy_runs_to_its_time_limit_unharmed(start):
+    strictest = ('mode = "enforce"\n[checkpoint]\nmode = "enforce"\nmin_nodes = 1\nclock = true\nsignal = "USR1"\nsignal_to = "tasks"\n'
+                 'cost = "1s"\nstep = "1s"\nfailures = 100000\ndeclares = ["HOME"]\nundeclared = "advise"\ndeclare_above = 1\n'
+                 'requeue = true\nappend = true\n')
+    rig = start(2, policy=strictest, job_submit=True, proctrack="linuxproc")
+    job = rig.sbatch("#!/bin/sh\nsrun -N2 sh -c 'sleep 300; true'\n", "-N2", "-t1")
+    begun = time.time()
+    info = rig.wait_job(job, timeout=150)
+    assert info["JobState"] == "TIMEOUT", job.output()
+    assert time.time() - begun > 55
+    assert "User defined signal" not in job.output()
+    assert "no checkpoint now" in job.output()  # the clock ran

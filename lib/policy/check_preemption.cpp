@@ -61,7 +61,7 @@ class PreemptionChecker {
             findings_.push_back({"preemption", Level::warning,
                                  "SlurmctldParameters has no preempt_send_user_signal: a preempted "
                                  "job gets SIGTERM, "
-                                 "not the signal at which it saves (--signal, --ckpt-signal)"});
+                                 "not the --signal at which it saves"});
         }
         return std::move(findings_);
     }

@@ -35,7 +35,7 @@ TEST_CASE("a preempted job needs a grace time and its own signal: check says whe
         "checkpoint: GraceTime=60\n";
     const auto signal =
         "warning: SlurmctldParameters has no preempt_send_user_signal: a preempted job gets SIGTERM, "
-        "not the signal at which it saves (--signal, --ckpt-signal)\n";
+        "not the --signal at which it saves\n";
 
     CHECK(findings("preempt/partition_prio", "REQUEUE", "", 0, "") == std::string{grace} + signal);
     CHECK(findings("preempt/partition_prio", "REQUEUE", "", 0, both) == grace);

@@ -86,6 +86,16 @@ pid_t fork_orphan() {
     return 0;
 }
 
+/// The name of a PID namespace of this process; nothing where there is no /proc, or no process in
+/// it yet.
+std::optional<std::string> pid_namespace(const char* which) {
+    std::array<char, 64> name{};
+    const auto got =
+        ::readlink(fmt::format("/proc/self/ns/{}", which).c_str(), name.data(), name.size());
+    return got > 0 ? std::optional{std::string(name.data(), static_cast<std::size_t>(got))}
+                   : std::nullopt;
+}
+
 /// Blocks all signals while it lives: what comes between exec and the program's own arrangements
 /// waits for these.
 class BlockedSignals {
@@ -111,6 +121,19 @@ Result<Companion> Companion::make() {
         return fail(Errc::unavailable, fmt::format("no socket: {}", std::strerror(errno)));
     }
     return Companion{UniqueFd{ends[0]}, UniqueFd{ends[1]}};
+}
+
+std::optional<std::string> Companion::obstacle() {
+    const auto own = pid_namespace("pid");
+    if (!own) {
+        return "there is no /proc";
+    }
+    const auto of_children = pid_namespace("pid_for_children");  // Linux 4.12
+    if (of_children == own) {
+        return std::nullopt;
+    }
+    return fmt::format("what the task starts is in the PID namespace {}, the task in {}",
+                       of_children.value_or("still to be made"), *own);
 }
 
 Result<void> Companion::start(std::vector<std::string> words,
@@ -139,8 +162,8 @@ void Companion::end() {
 }
 
 void Companion::wait(std::chrono::steady_clock::time_point until) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-        until - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
     pollfd readable{ours_.get(), POLLIN, 0};
     ::poll(&readable, 1, std::max(static_cast<int>(left.count()), 0));
 }

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,11 @@ class Companion {
     /// Fails with `unavailable` where there is no process; not where there is no such program.
     [[nodiscard]] Result<void> start(std::vector<std::string> words,
                                      const std::vector<std::string>& environment) const;
+
+    /// In a task's process: why a program that it starts would not be a process beside it, but in a
+    /// PID namespace of its own.  As the first process there it would be needed by all others that
+    /// the task starts.  Nothing: it would be.
+    [[nodiscard]] static std::optional<std::string> obstacle();
 
     /// In slurmstepd, after the last task: tells the program to end.
     void end();

@@ -139,6 +139,7 @@ std::vector<std::string> clock_words(const Session& session, const CheckpointSte
         words.add("--scontrol", own_scontrol());
     }
     words.add("--pid", ::getpid());
+    words.add("--parent", ::getppid());
     return words.take();
 }
 
@@ -211,6 +212,12 @@ void prepare_companions(const Session& session, const std::optional<CheckpointSt
 void start_companions(const Session& session, const CheckpointStep& step) {
     const bool first_task = session.number(S_TASK_ID).value_or(0) == 0;
     if (!first_task || !(current.clock || current.watcher)) {
+        return;
+    }
+    if (const auto obstacle = Companion::obstacle()) {
+        if (is_first_node(session)) {
+            slurm_error("railhead: no checkpoint clock and no watcher: %s", obstacle->c_str());
+        }
         return;
     }
     const auto environment = environment_of(session);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -39,12 +38,12 @@ Cause parse_cause(std::string_view text) {
 
 std::uint32_t failures_in_a_row(std::span<const Attempt> before) {
     std::uint32_t failures = 0;
-    for (const auto& attempt : std::views::reverse(before)) {
-        if (attempt.checkpoints > 0 ||
-            (!counts_neither_way(attempt.cause) && !failed(attempt.cause))) {
+    for (auto attempt = before.rbegin(); attempt != before.rend(); ++attempt) {
+        if (attempt->checkpoints > 0 ||
+            (!counts_neither_way(attempt->cause) && !failed(attempt->cause))) {
             break;
         }
-        failures += counts_neither_way(attempt.cause) ? 0 : 1;
+        failures += counts_neither_way(attempt->cause) ? 0 : 1;
     }
     return failures;
 }

@@ -1,17 +1,23 @@
 // Which checkpoints lie in a folder, and which of them are complete.
 //
-// A checkpoint is complete when its framework says so, in its own way:
+// A checkpoint is complete when its framework says so, in its own way.  What is relied on of each, as
+// the releases that were read have it; what a framework may do besides is waited for:
 //
-//   Megatron      latest_checkpointed_iteration.txt, written after a barrier, names iter_NNNNNNN or
-//                 "release"
-//   DeepSpeed     latest, written last, names the tag: global_stepN
-//   PyTorch DCP   .metadata, renamed from .metadata.tmp behind all *.distcp (torchtitan too)
-//   HF Trainer    checkpoint-N/trainer_state.json, behind model and optimizer; but some releases
-//                 write the states of random numbers behind it, so nothing may change for a while
+//   Megatron      latest_checkpointed_iteration.txt names iter_NNNNNNN or "release": written when all
+//                 ranks have saved
+//   DeepSpeed     latest names the tag, global_stepN or the user's own: written by save_checkpoint()
+//                 after the rank's own files
+//   PyTorch DCP   .metadata with something in it: FileSystemWriter.finish() writes .metadata.tmp when
+//                 all ranks have given their *.distcp, and renames it (torchtitan too)
+//   HF Trainer    checkpoint-N/trainer_state.json with its last brace, behind model and optimizer; but
+//                 states of random numbers may come behind it, so nothing may change for a while
 //   Accelerate    random_states_0.pkl of save_state(), likewise
 //   NeMo          no NAME-unfinished beside it, and metadata.json of Megatron Core in it
 //   Lightning     *.ckpt, a zip archive whose last record is there; it may be moved from another
-//                 file system, so its name alone tells nothing
+//                 file system, so its name alone tells nothing.  A folder *.ckpt as DCP; since
+//                 rank 0 saves meta.pt behind .metadata, nothing may change for a while
+//   Orbax         the folder's name without ".orbax-checkpoint-tmp-"; on stores that cannot rename,
+//                 its commit_success.txt
 //
 // Any other: by a marker file, by its new name when it loses a ".tmp", else when nothing changed
 // for a while.  What to wait for is the business of Watch: this looks once.

@@ -79,7 +79,8 @@ std::optional<ProcessStatus> parse_process_status(std::string_view text) {
     if (!name || !parent || !caught) {
         return std::nullopt;
     }
-    ProcessStatus status{std::string{*name}, *parent, 0};
+    const auto numbers = split_words(field(text, "NSpid:").value_or(""));
+    ProcessStatus status{std::string{*name}, *parent, 0, static_cast<std::uint32_t>(numbers.size())};
     const auto* const end = caught->data() + caught->size();
     const auto [last, error] = std::from_chars(caught->data(), end, status.caught, 16);
     return error == std::errc{} && last == end ? std::optional{std::move(status)} : std::nullopt;

@@ -22,6 +22,8 @@ struct ProcessStatus {
     std::string name;  ///< of the program, cut to 15 characters
     pid_t parent = 0;
     std::uint64_t caught = 0;  ///< bit n - 1 stands for signal n
+    /// PID namespaces that it has a number in, from that of /proc down; 0 before Linux 4.1.
+    std::uint32_t namespaces = 0;
     [[nodiscard]] bool catches(int signal) const;
 };
 

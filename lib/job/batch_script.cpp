@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
 
 #include "base/text.hpp"
 
@@ -96,11 +99,56 @@ bool is_program(std::string_view after_exec) {
     return !first.empty() && digits != npos && std::string_view{"<>&"}.find(first[digits]) == npos;
 }
 
-/// Whether a word may be one of those that read_line() looks for: a script has hundreds that are
-/// not, and slurmctld waits.
-bool may_matter(std::string_view word) {
-    constexpr std::string_view last_letters = "ncphedy";
-    return word.size() > 1 && last_letters.find(word.back()) != npos;
+/// How every word ends that read_line() looks for outside of a command that srun begins.  A script
+/// has hundreds that do not, and slurmctld waits.
+constexpr std::size_t tail_size = 3;
+constexpr std::array<std::string_view, 7> tails{"run", "rap", "xec", "nch", "ate", "eed", "ray"};
+
+constexpr bool has_tail(std::string_view word) {
+    return std::any_of(tails.begin(), tails.end(),
+                       [word](std::string_view tail) { return word.ends_with(tail); });
+}
+static_assert(has_tail("srun") && has_tail("trap") && has_tail("exec"));
+static_assert(std::all_of(launchers.begin(), launchers.end(), &has_tail));
+
+/// Bytes that are compared at once; GCC and Clang make vector instructions of it on all machines.
+using Bytes [[gnu::vector_size(16)]] = signed char;
+/// How many places are looked at together.
+constexpr std::size_t together = 4 * sizeof(Bytes);
+
+Bytes bytes_at(const char* at) {
+    Bytes bytes;
+    std::memcpy(&bytes, at, sizeof bytes);
+    return bytes;
+}
+
+/// Where a tail begins, by its three letters; each tail in instructions of its own.
+template <std::size_t... Tail>
+Bytes tails_at(Bytes first, Bytes second, Bytes third, std::index_sequence<Tail...> /*all*/) {
+    return (((first == tails[Tail][0]) & (second == tails[Tail][1]) & (third == tails[Tail][2])) |
+            ...);
+}
+
+/// Whether a tail begins at one of the `together` places from `at`; reads tail_size - 1 bytes more.
+bool any_tail(const char* at) {
+    Bytes any{};
+    for (const auto* const end = at + together; at < end; at += sizeof(Bytes)) {
+        any |= tails_at(bytes_at(at), bytes_at(at + 1), bytes_at(at + 2),
+                        std::make_index_sequence<tails.size()>{});
+    }
+    std::array<std::uint64_t, sizeof(Bytes) / sizeof(std::uint64_t)> words{};
+    std::memcpy(words.data(), &any, sizeof any);
+    return (words[0] | words[1]) != 0;
+}
+
+/// Takes off the lines before the first that may have a word of these.
+void skip_lines(std::string_view& text) {
+    std::size_t at = 0;
+    while (at + together + tail_size <= text.size() && !any_tail(text.data() + at)) {
+        at += together;
+    }
+    const auto line_end = at == 0 ? npos : text.rfind('\n', at);
+    text.remove_prefix(line_end == npos ? 0 : line_end + 1);
 }
 
 /// Reads one line; `in_step`: it belongs to a command that srun begins.
@@ -114,7 +162,7 @@ void read_line(std::string_view line, std::string_view signal, bool& in_step, Ba
         if (in_trap && names_signal(word, signal)) {
             script.traps = true;
         }
-        if (!may_matter(word)) {
+        if (!in_step && !has_tail(word)) {
             continue;
         }
         const auto name = file_name(word);
@@ -133,6 +181,10 @@ void read_line(std::string_view line, std::string_view signal, bool& in_step, Ba
 
 }  // namespace
 
+bool BatchScript::is_told() const {
+    return starts_steps && !launcher.empty();
+}
+
 bool BatchScript::catches() const {
     return !shell || traps || (execs && !starts_steps && launcher.empty());
 }
@@ -145,7 +197,10 @@ BatchScript look_at_script(std::string_view text, std::string_view signal) {
         return script;
     }
     bool in_step = false;
-    while (!text.empty()) {
+    while (!text.empty() && !script.is_told()) {
+        if (!in_step) {
+            skip_lines(text);
+        }
         const auto line = trim(take_line(text));
         if (line.starts_with('#')) {
             continue;

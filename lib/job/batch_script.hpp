@@ -22,11 +22,13 @@ struct BatchScript {
     [[nodiscard]] bool catches() const;
     /// Whether the tasks of its steps are the programs that the user wrote.
     [[nodiscard]] bool steps_catch() const { return starts_steps && launcher.empty(); }
+    /// Whether no more of the script would change who can: nobody.
+    [[nodiscard]] bool is_told() const;
 };
 
 /// Looks at `text`, a whole script, of which no more is read than most_script_read bytes; `signal`
-/// is the name that a trap would have, without "SIG".  Comments do not count.  Linear, and
-/// allocates nothing.
+/// is the name that a trap would have, without "SIG".  Comments do not count.  One pass, which allocates
+/// nothing, and ends where is_told(); what stands behind is then not in the answer.
 [[nodiscard]] BatchScript look_at_script(std::string_view text, std::string_view signal);
 inline constexpr std::size_t most_script_read = std::size_t{256} << 10U;
 

@@ -66,8 +66,7 @@ class PreemptionChecker {
             findings_.push_back({"preemption", Level::warning,
                                  "SlurmctldParameters has no preempt_send_user_signal (later: "
                                  "PreemptParameters=send_user_signal): a preempted job gets "
-                                 "SIGTERM, not the signal at which it saves (--signal, "
-                                 "--ckpt-signal)"});
+                                 "SIGTERM, not the --signal at which it saves"});
         }
         return std::move(findings_);
     }

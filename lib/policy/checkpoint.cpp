@@ -141,33 +141,47 @@ void tell_variables(Work& work, const CheckpointJob& job, std::string_view sourc
     }
 }
 
+/// A job whose signal comes of the clock, and how that gets on with the job's own --signal.
+void tell_of_clock(Work& work, const SignalAsk& ask) {
+    const auto name = checkpoint::signal_name(ask.number);
+    if (work.request.signal) {
+        say_of_checkpoints(
+            work, NoteKind::advice,
+            fmt::format("your --signal is kept beside the clock that sends {}: leave it out, Slurm "
+                        "sends it also to who does not catch it",
+                        name));
+        return;
+    }
+    const auto lacks = too_short(ask, 0);
+    say_of_checkpoints(work, lacks.empty() ? NoteKind::info : NoteKind::advice,
+                       lacks.empty()
+                           ? fmt::format("no --signal: the clock on the nodes sends {}", name)
+                           : fmt::format("no {} before the end: {}", name, lacks));
+}
+
 /// What Slurm is to send, if anything.  Says why not, where somebody asked for it.
 std::optional<Warning> warning_of(Work& work, const CheckpointJob& job) {
     const auto& settings = work.settings.checkpoint;
+    const SignalAsk ask{.number = job.signal ? job.signal->number : settings.signal.value_or(0),
+                        .target = settings.signal_to,
+                        .lead_s = job.schedule.lead_s,
+                        .limit_s = limit_s_of(work)};
+    if (has_clock(work, job)) {
+        tell_of_clock(work, ask);
+        return std::nullopt;
+    }
     if (work.request.signal) {
         say_of_checkpoints(work, NoteKind::info, "your --signal is kept");
         return std::nullopt;
     }
-    if (has_clock(work, job)) {
-        say_of_checkpoints(work, NoteKind::info, "no --signal: the clock on the nodes signals it");
+    if (ask.number == 0) {
         return std::nullopt;
     }
-    if (!job.signal && !settings.signal) {
-        return std::nullopt;
-    }
-    SignalAsk ask;
-    ask.wish = job.signal ? *job.signal : checkpoint::SignalWish{*settings.signal, {}};
-    ask.target_is_users = ask.wish.target != checkpoint::Target::unsaid;
-    if (!ask.target_is_users) {
-        ask.wish.target = settings.signal_to;
-    }
-    ask.lead_s = job.schedule.lead_s;
-    ask.limit_s = limit_s_of(work);
     auto plan = plan_signal(work, ask);
     if (!plan.warning) {
-        say_of_checkpoints(work, NoteKind::advice,
-                           fmt::format("no --signal={}: {}",
-                                       checkpoint::signal_name(ask.wish.number), plan.reason));
+        say_of_checkpoints(
+            work, NoteKind::advice,
+            fmt::format("no --signal={}: {}", checkpoint::signal_name(ask.number), plan.reason));
     }
     return plan.warning;
 }

@@ -16,6 +16,7 @@ namespace {
 namespace variable = checkpoint::variable;
 
 constexpr std::uint64_t minute_s = 60;
+constexpr std::string_view own_signal = "--signal";
 
 /// The nodes asked for, or those that the GPUs need; 1 where neither tells.
 std::uint32_t nodes_of(const Work& work) {
@@ -68,7 +69,10 @@ void read_wishes(Work& work, CheckpointJob& job) {
     }
     job.asked = !job.declared.empty();
     if (!job.asked) {
-        job.declared = work.request.signal ? "--signal" : declaring_variable(work);
+        job.declared = declaring_variable(work);
+    }
+    if (job.declared.empty() && work.request.signal) {
+        job.declared = own_signal;
     }
 }
 
@@ -144,7 +148,9 @@ std::string_view source_of(const Work& work, const CheckpointJob& job) {
 
 bool has_clock(const Work& work, const CheckpointJob& job) {
     const auto& settings = work.settings.checkpoint;
-    return settings.clock && !job.declared.empty() && (job.signal || settings.signal);
+    // A --signal of the job's own is not seen on the nodes.
+    const bool declares_there = !job.declared.empty() && job.declared != own_signal;
+    return job.signal || (settings.clock && settings.signal && declares_there);
 }
 
 }  // namespace railhead::policy

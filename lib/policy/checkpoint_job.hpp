@@ -29,7 +29,8 @@ void read_facts(Work& work, CheckpointJob& job);
 
 /// Whose interval it is, as RAILHEAD_CKPT_FROM says it.
 [[nodiscard]] std::string_view source_of(const Work& work, const CheckpointJob& job);
-/// Whether the clock on the nodes signals the job: then Slurm does not.
+/// Whether the clock on the nodes signals the job: always where it says --ckpt-signal, else where
+/// the policy has a clock for what declares.  Slurm then does not.
 [[nodiscard]] bool has_clock(const Work& work, const CheckpointJob& job);
 
 /// The job's time limit in minutes, or what its partitions give it; job::unlimited for none.

@@ -58,33 +58,25 @@ struct Choice {
 };
 
 Choice unknown(std::string reason) {
-    return {Target::unsaid, std::move(reason) + "; --ckpt-signal=SIGNAL@batch or @tasks says whom"};
+    return {Target::unsaid, std::move(reason) + "; with --ckpt-signal the nodes' clock signals it"};
 }
 
 Choice choose_target(const Work& work, const SignalAsk& ask) {
-    auto target = ask.wish.target;
-    if (!ask.target_is_users && work.request.heterogeneous) {
+    if (work.request.heterogeneous) {
         return unknown("this job is heterogeneous, and only its first component has a script");
     }
-    if (target == Target::batch && work.request.component) {
-        return {Target::unsaid, "the batch script is the first component's"};
-    }
-    if (!ask.target_is_users && target != Target::rank0) {
-        const auto name = checkpoint::signal_name(ask.wish.number);
-        const auto script = job::look_at_script(work.request.script, name);
-        const auto fits = target_in(script);
-        if (fits == Target::unsaid || (target != Target::unsaid && target != fits)) {
-            return unknown(nobody(script, name));
-        }
-        target = fits;
-    }
-    if (target == Target::rank0) {
+    if (ask.target == Target::rank0) {
         return {Target::unsaid, "Slurm cannot signal one rank alone, the site's clock can"};
+    }
+    const auto name = checkpoint::signal_name(ask.number);
+    const auto script = job::look_at_script(work.request.script, name);
+    const auto target = target_in(script);
+    if (target == Target::unsaid || (ask.target != Target::unsaid && ask.target != target)) {
+        return unknown(nobody(script, name));
     }
     if (target == Target::tasks) {
         if (const auto why = hits_children(work.site.cluster); !why.empty()) {
-            return {Target::unsaid,
-                    fmt::format("{} would have it hit every child of the tasks too", why)};
+            return unknown(fmt::format("{} would have it hit every child of the tasks too", why));
         }
     }
     return {target, {}};
@@ -92,20 +84,27 @@ Choice choose_target(const Work& work, const SignalAsk& ask) {
 
 }  // namespace
 
-SignalPlan plan_signal(const Work& work, const SignalAsk& ask) {
+std::string too_short(const SignalAsk& ask, double early_s) {
     const auto lead_s = static_cast<std::uint64_t>(std::ceil(ask.lead_s));
-    if (ask.limit_s &&
-        *ask.limit_s <= lead_s + static_cast<std::uint64_t>(checkpoint::slurm_early_s)) {
-        return {std::nullopt, fmt::format("the last checkpoint needs {}, and the time limit is {}",
-                                          duration_text(lead_s), duration_text(*ask.limit_s))};
+    if (!ask.limit_s || *ask.limit_s > lead_s + static_cast<std::uint64_t>(early_s)) {
+        return {};
+    }
+    return fmt::format("the last checkpoint needs {}, and the time limit is {}",
+                       duration_text(lead_s), duration_text(*ask.limit_s));
+}
+
+SignalPlan plan_signal(const Work& work, const SignalAsk& ask) {
+    if (auto reason = too_short(ask, checkpoint::slurm_early_s); !reason.empty()) {
+        return {std::nullopt, std::move(reason)};
     }
     auto choice = choose_target(work, ask);
     if (choice.target == Target::unsaid) {
         return {std::nullopt, std::move(choice.reason)};
     }
-    return {Warning{static_cast<std::uint16_t>(ask.wish.number), static_cast<std::uint16_t>(lead_s),
-                    choice.target == Target::batch},
-            {}};
+    return {
+        Warning{static_cast<std::uint16_t>(ask.number),
+                static_cast<std::uint16_t>(std::ceil(ask.lead_s)), choice.target == Target::batch},
+        {}};
 }
 
 }  // namespace railhead::policy

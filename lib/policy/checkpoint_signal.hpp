@@ -15,9 +15,9 @@ namespace railhead::policy {
 
 /// What is to be sent.
 struct SignalAsk {
-    checkpoint::SignalWish wish;
-    bool target_is_users = false;          ///< else it is the site's, and has to fit the script
-    double lead_s = 0;                     ///< as checkpoint::Schedule has it
+    int number = 0;
+    checkpoint::Target target = checkpoint::Target::unsaid;  ///< of the site; has to fit the script
+    double lead_s = 0;                                       ///< as checkpoint::Schedule has it
     std::optional<std::uint64_t> limit_s;  ///< the least that the job may run; unset: no limit
 };
 
@@ -26,9 +26,13 @@ struct SignalPlan {
     std::string reason;  ///< why there is none
 };
 
-/// Of a heterogeneous job only the user can say whom: no more than its first component has the
-/// script, and a part of its tasks must not be signalled alone.  Never to the tasks where Slurm
-/// would also hit their children: data loaders.  Never earlier than the job starts.
+/// Nobody of a heterogeneous job: no more than its first component has the script, and a part of
+/// its tasks must not be signalled alone.  Never the tasks where Slurm would also hit their
+/// children: data loaders.  Never earlier than the job starts.
 [[nodiscard]] SignalPlan plan_signal(const Work& work, const SignalAsk& ask);
+
+/// Why a job of this limit has no time for a last checkpoint that is called for `early_s` before it
+/// has to begin; empty: it has.
+[[nodiscard]] std::string too_short(const SignalAsk& ask, double early_s);
 
 }  // namespace railhead::policy

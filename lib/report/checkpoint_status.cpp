@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
-#include <ranges>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -31,12 +30,9 @@ double age_s(double at_s, double now_s) {
 
 /// The last attempt that failed, and so lost work; null where none did.
 const Attempt* last_failure(const Record& record) {
-    for (const auto& attempt : std::views::reverse(record.attempts)) {
-        if (checkpoint::lost_s(attempt)) {
-            return &attempt;
-        }
-    }
-    return nullptr;
+    const auto found = std::find_if(record.attempts.rbegin(), record.attempts.rend(),
+                                    [](const Attempt& attempt) { return lost_s(attempt).has_value(); });
+    return found == record.attempts.rend() ? nullptr : &*found;
 }
 
 std::string last_text(const Record& record, double now_s) {

@@ -81,9 +81,18 @@ UniqueFd open_signals() {
 /// The tasks of this node, and how they are signalled.
 class Tasks {
  public:
-    explicit Tasks(const ClockOptions& options) : options_{options}, view_{process_view()} {
-        const auto first = view_.status(options.pid);
-        daemon_ = first ? first->parent : 0;
+    explicit Tasks(const ClockOptions& options) : options_{options}, view_{process_view()} {}
+
+    /// Why they cannot be told from other processes; empty: they can.
+    [[nodiscard]] std::string obstacle() const {
+        if (!is_own_proc()) {
+            return "/proc does not show railhead-ckpt's own PID namespace";
+        }
+        const bool needs_parent = options_.below == Below::tasks;
+        return needs_parent && options_.parent < 1
+                   ? "the tasks are in a PID namespace that their slurmstepd is not in; with "
+                     "@rank0 there is one"
+                   : "";
     }
 
     /// Signals those that catch the signal; the first time that one does not, says so.
@@ -108,7 +117,7 @@ class Tasks {
         if (options_.below != Below::tasks) {
             return {options_.pid};
         }
-        auto children = view_.children(daemon_);
+        auto children = view_.children(options_.parent);
         std::erase_if(children, [&](pid_t pid) {
             const auto status = view_.status(pid);
             return !status || status->name == program_invocation_short_name;  // we, and ours
@@ -137,7 +146,6 @@ class Tasks {
 
     const ClockOptions& options_;
     checkpoint::ProcessView view_;
-    pid_t daemon_ = 0;
     bool told_ = false;
 };
 
@@ -155,6 +163,12 @@ class Runner {
     int run() {
         if (!signals_ || !timer_ || !reread_) {
             say(fmt::format("no checkpoint clock: {}", std::strerror(errno)));
+            return 1;
+        }
+        if (const auto obstacle = tasks_.obstacle(); !obstacle.empty()) {
+            if (options_.speaks) {
+                say("no checkpoint clock: " + obstacle);
+            }
             return 1;
         }
         if (!options_.node.empty() && !is_synchronised()) {
@@ -270,6 +284,7 @@ Result<ClockOptions> parse_clock_options(const std::vector<std::string>& words) 
     options.lead_s = number("--lead", 0);
     options.deadline_s = arguments->number("--deadline");
     options.pid = static_cast<pid_t>(number("--pid", 0));
+    options.parent = static_cast<pid_t>(number("--parent", 0));
     options.end_fd = static_cast<int>(number("--end-fd", -1));
     options.node = arguments->text("--node").value_or("");
     options.speaks = arguments->flag("--speaks");

@@ -32,6 +32,7 @@ struct ClockOptions {
     std::int64_t lead_s = 0;                 ///< from the deadline to the end of the job
     std::optional<std::int64_t> deadline_s;  ///< since 1970
     pid_t pid = 0;                           ///< of the node's first task
+    pid_t parent = 0;                        ///< slurmstepd, whose children all tasks are
     int end_fd = -1;                         ///< at whose end the step has ended
     std::string node;                        ///< its name, where the step has several; else ""
     bool speaks = false;          ///< tells of tasks that do not catch the signal: one node does

@@ -4,7 +4,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -98,12 +97,10 @@ Sent signal_if_caught(const checkpoint::ProcessView& view, pid_t pid, int signal
     return sent == 0 ? Sent::yes : Sent::gone;
 }
 
-std::optional<std::string> pid_namespace(const std::string& pid) {
-    std::array<char, 64> name{};
-    const auto got =
-        ::readlink(fmt::format("/proc/{}/ns/pid", pid).c_str(), name.data(), name.size());
-    return got > 0 ? std::optional{std::string(name.data(), static_cast<std::size_t>(got))}
-                   : std::nullopt;
+bool is_own_proc() {
+    const auto text = read_file("/proc/self/status");
+    const auto self = text ? checkpoint::parse_process_status(*text) : std::nullopt;
+    return self && self->namespaces <= 1;
 }
 
 }  // namespace railhead::helper

@@ -4,10 +4,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "base/file.hpp"
 #include "checkpoint/targets.hpp"
 
@@ -26,7 +22,8 @@ enum class Sent : std::uint8_t { yes, not_caught, gone };
 /// not signalled: the descriptor is opened before the look.
 [[nodiscard]] Sent signal_if_caught(const checkpoint::ProcessView& view, pid_t pid, int signal);
 
-/// The name of the PID namespace that the process is in; nothing where that cannot be told.
-[[nodiscard]] std::optional<std::string> pid_namespace(const std::string& pid);
+/// Whether /proc numbers processes as the kernel does for us.  It does not where the PID namespace
+/// was changed and /proc not mounted anew: who has a number there need not be whom we would signal.
+[[nodiscard]] bool is_own_proc();
 
 }  // namespace railhead::helper

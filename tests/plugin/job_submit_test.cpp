@@ -443,7 +443,8 @@ TEST_CASE("a batch job finds its interval in its environment, and is else left a
     CHECK(std::memcmp(&before, &after, sizeof before) == 0);
 }
 
-TEST_CASE("a job declares by option or by variable, and gets signal, requeue and append mode",
+TEST_CASE("a job declares by option or by variable, and gets requeue, append mode and, unless the clock "
+          "sends it, a signal",
           "[plugin][checkpoint]") {
     struct Case {
         std::string why, sent, set;
@@ -451,17 +452,18 @@ TEST_CASE("a job declares by option or by variable, and gets signal, requeue and
         std::string from;
     };
     const auto c = GENERATE(values<Case>({
-        {"option", "_SLURM_SPANK_OPTION_railhead_ckpt_signal=USR1", "A=b", 10, "default"},
-        {"variable copied by the SPANK plugin", "RAILHEAD_CKPT_SIGNAL=USR1", "A=b", 10, "default"},
-        {"variable of the batch environment", "A=b", "RAILHEAD_CKPT_SIGNAL=USR1", 10, "default"},
-        {"an interval by option", "_SLURM_SPANK_OPTION_railhead_ckpt_interval=1h", "A=b", 0, "user"},
-        {"an interval by variable", "A=b", "RAILHEAD_CKPT_INTERVAL=1h", 0, "user"},
+        {"option", "_SLURM_SPANK_OPTION_railhead_ckpt_signal=USR1", "A=b", 0, "default"},
+        {"variable copied by the SPANK plugin", "RAILHEAD_CKPT_SIGNAL=USR1", "A=b", 0, "default"},
+        {"variable of the batch environment", "A=b", "RAILHEAD_CKPT_SIGNAL=USR1", 0, "default"},
+        {"an interval by option", "_SLURM_SPANK_OPTION_railhead_ckpt_interval=1h", "A=b", 12, "user"},
+        {"an interval by variable", "A=b", "RAILHEAD_CKPT_INTERVAL=1h", 12, "user"},
         {"the option before the variable", "_SLURM_SPANK_OPTION_railhead_ckpt_interval=1h",
-         "RAILHEAD_CKPT_INTERVAL=2h", 0, "user"},
-        {"a variable that the policy lists", "A=b", "RESUME=1", 0, "default"},
+         "RAILHEAD_CKPT_INTERVAL=2h", 12, "user"},
+        {"a variable that the policy lists", "A=b", "RESUME=1", 12, "default"},
     }));
     CAPTURE(c.why);
-    const Host host{checkpoints + "checkpoint.declares = \"RESUME\"\n"};
+    const Host host{checkpoints +
+                    "checkpoint.declares = \"RESUME\"\ncheckpoint.signal = \"USR2\"\n"};
     Job job;
     job.batch(by_srun, {c.set});
     std::string sent = c.sent;
@@ -510,9 +512,9 @@ TEST_CASE("the user's interval is the user's, also within the user's other job",
 
 TEST_CASE("B: is told to Slurm as the flag that signals the batch script alone",
           "[plugin][checkpoint]") {
-    const Host host{checkpoints};
+    const Host host{checkpoints + "checkpoint.signal = \"USR2\"\n"};
     Job job;
-    job.batch("#!/bin/bash\npython t.py\n", {"RAILHEAD_CKPT_SIGNAL=USR2@batch"});
+    job.batch("#!/bin/bash\nexec python t.py\n", {"RAILHEAD_CKPT_INTERVAL=auto"});
     REQUIRE(job.submit(host) == SLURM_SUCCESS);
     CHECK(job.desc.warn_signal == 12);
     CHECK(job.desc.warn_flags == KILL_JOB_BATCH);
@@ -604,12 +606,13 @@ TEST_CASE("running out of memory leaves a job that declares whole or untouched",
     if (!fakes::FailingMemory::works()) {
         SKIP("a sanitizer has an allocator of its own");
     }
-    const Host host{checkpoints};
+    const Host host{checkpoints +
+                    "checkpoint.declares = \"RESUME\"\ncheckpoint.signal = \"USR1\"\n"};
     bool has_failed = true;
     int points = 0;
     for (long at = 0; has_failed && at < 10'000; ++at) {
         Job job;
-        job.batch(by_srun, {"RAILHEAD_CKPT_SIGNAL=USR1"});
+        job.batch(by_srun, {"RESUME=1"});
         int status = 0;
         {
             const fakes::FailingMemory memory{at};
@@ -622,7 +625,7 @@ TEST_CASE("running out of memory leaves a job that declares whole or untouched",
         const bool whole = job.desc.warn_signal == 10 && job.desc.requeue == 1 &&
                            job.desc.open_mode == OPEN_MODE_APPEND && job.desc.env_size == 8;
         CHECK((untouched || whole));
-        CHECK(job.environment().starts_with("RAILHEAD_CKPT_SIGNAL=USR1\n"));
+        CHECK(job.environment().starts_with("RESUME=1\n"));
         points += has_failed ? 1 : 0;
     }
     CHECK(points > 3);

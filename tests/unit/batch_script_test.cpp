@@ -75,3 +75,36 @@ TEST_CASE("no more of a script is read than a quarter of a megabyte", "[job][che
     CHECK(who("#!/bin/bash\n" + filler + "srun python train.py\n") == "nobody");
     CHECK(who("#!/bin/bash\nsrun python train.py\n" + filler) == "tasks");
 }
+
+TEST_CASE("a line is found wherever it stands among others that do not matter", "[job][checkpoint]") {
+    // Places are looked at many together: none may fall between two looks.
+    for (std::size_t before = 0; before < 200; ++before) {
+        CAPTURE(before);
+        const auto filler = std::string(before, ':') + "\n";
+        CHECK(who("#!/bin/bash\n" + filler + "srun python train.py\n") == "tasks");
+        CHECK(who("#!/bin/bash\n" + filler + "srun python train.py" + std::string(200, 'y')) == "tasks");
+        CHECK(who("#!/bin/bash\n" + filler + "trap x USR1") == "batch");
+        CHECK(who("#!/bin/bash\n" + std::string(before, ' ') + "exec python t.py\n") == "batch");
+        CHECK(who("#!/bin/bash\n: " + std::string(before, 'x') + " rerun # srun\npython t.py\n") ==
+              "nobody");
+        CHECK(who("#!/bin/bash\nsrun \\\n" + std::string(before, ' ') + "bash t\n") == "nobody");
+    }
+}
+
+TEST_CASE("each launcher is known where nothing else in the script matters", "[job][checkpoint]") {
+    for (const std::string launcher :
+         {"torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "horovodrun", "ray"}) {
+        CAPTURE(launcher);
+        const auto text = "#!/bin/bash\n" + std::string(100, ':') + "\n/opt/" + launcher + " t.py\n";
+        CHECK(look_at_script(text, "USR1").launcher == launcher);
+    }
+}
+
+TEST_CASE("a script is read no further than to the answer", "[job][checkpoint]") {
+    const auto script =
+        look_at_script("#!/bin/bash\nsrun torchrun t.py\ntrap save USR1\nexec true\n", "USR1");
+
+    CHECK(script.is_told());
+    CHECK_FALSE(script.traps);
+    CHECK_FALSE(script.catches());
+}

@@ -36,7 +36,7 @@ TEST_CASE("a preempted job needs a grace time and its own signal: check says whe
     const auto signal =
         "warning: SlurmctldParameters has no preempt_send_user_signal (later: "
         "PreemptParameters=send_user_signal): a preempted job gets SIGTERM, "
-        "not the signal at which it saves (--signal, --ckpt-signal)\n";
+        "not the --signal at which it saves\n";
 
     CHECK(findings("preempt/partition_prio", "REQUEUE", "", 0, "") == std::string{grace} + signal);
     CHECK(findings("preempt/partition_prio", "REQUEUE", "", 0, both) == grace);

@@ -117,6 +117,13 @@ TEST_CASE("the kernel's words on a process are read", "[checkpoint][targets]") {
     CHECK_FALSE(status->catches(65));
 }
 
+TEST_CASE("how many PID namespaces lie between /proc and a process is read", "[checkpoint][targets]") {
+    const std::string status = "Name:\tx\nPPid:\t1\nSigCgt:\t0\n";
+    CHECK(parse_process_status(status)->namespaces == 0);  // Linux 4.0
+    CHECK(parse_process_status(status + "NSpid:\t7\n")->namespaces == 1);
+    CHECK(parse_process_status(status + "NSpid:\t7\t1\n")->namespaces == 2);
+}
+
 TEST_CASE("a status without what is asked is none", "[checkpoint][targets]") {
     const std::string text =
         GENERATE("", "Name:\tx\nPPid:\t1\n", "Name:\tx\nPPid:\t1\nSigCgt:\tzz\n",

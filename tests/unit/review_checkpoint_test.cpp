@@ -232,32 +232,33 @@ TEST_CASE("a job that declares gets what it needs, and keeps what it said", "[re
     usr1.signal = "USR1";
     job::CheckpointWords automatic;
     automatic.interval = "auto";
+    const std::string usr2 = "signal = \"USR2\"\n";
     const auto c = GENERATE_COPY(values<Case>({
-        {"--ckpt-signal", "", usr1, "", false, {}, false, "10@120 requeue append"},
         {"--ckpt-interval names no signal, and USR1 kills who does not catch it", "", automatic, "",
          false, {}, false, "requeue append"},
-        {"the site's signal", "signal = \"USR2\"\n", automatic, "", false, {}, false,
+        {"the site's signal", usr2, automatic, "", false, {}, false, "12@120 requeue append"},
+        {"a listed variable", usr2 + "declares = \"RESUME\"\n", none, "RESUME=1", false, {}, false,
          "12@120 requeue append"},
-        {"the user's before the site's", "signal = \"USR2\"\n", usr1, "", false, {}, false,
-         "10@120 requeue append"},
-        {"a listed variable", "signal = \"USR1\"\ndeclares = \"RESUME\"\n", none, "RESUME=1", false,
-         {}, false, "10@120 requeue append"},
-        {"an own --signal is kept", "signal = \"USR1\"\n", none, "", true, {}, false,
+        {"--ckpt-signal: the clock on the nodes sends it, and Slurm does not", "", usr1, "", false, {},
+         false, "requeue append"},
+        {"nor the site's beside it", usr2, usr1, "", false, {}, false, "requeue append"},
+        {"the site's clock", usr2 + "clock = true\n", automatic, "", false, {}, false,
          "requeue append"},
-        {"also beside --ckpt-signal", "", usr1, "", true, {}, false, "requeue append"},
-        {"an own --requeue and --open-mode", "", usr1, "", false, true, true, "10@120"},
-        {"--no-requeue: nothing follows that could truncate", "", usr1, "", false, false, false,
-         "10@120"},
-        {"an own --open-mode alone", "", usr1, "", false, {}, true, "10@120 requeue"},
-        {"the site wants none of it", "requeue = false\nappend = false\n", usr1, "", false, {}, false,
-         "10@120"},
-        {"the clock signals instead", "clock = true\n", usr1, "", false, {}, false, "requeue append"},
-        {"the clock has nothing to send", "clock = true\n", automatic, "", false, {}, false,
+        {"a clock that has nothing to send", "clock = true\n", automatic, "", false, {}, false,
          "requeue append"},
-        {"the lead is the cost, a step and a minute", "cost = \"20m\"\nstep = \"1m\"\n", usr1, "",
-         false, {}, false, "10@1320 requeue append"},
-        {"and no more than Slurm's field holds", "cost = \"20h\"\n", usr1, "", false, {}, false,
-         "10@65535 requeue append"},
+        {"an own --signal is kept", usr2, none, "", true, {}, false, "requeue append"},
+        {"also beside --ckpt-interval", usr2, automatic, "", true, {}, false, "requeue append"},
+        {"and beside --ckpt-signal", "", usr1, "", true, {}, false, "requeue append"},
+        {"an own --requeue and --open-mode", usr2, automatic, "", false, true, true, "12@120"},
+        {"--no-requeue: nothing follows that could truncate", usr2, automatic, "", false, false, false,
+         "12@120"},
+        {"an own --open-mode alone", usr2, automatic, "", false, {}, true, "12@120 requeue"},
+        {"the site wants none of it", usr2 + "requeue = false\nappend = false\n", automatic, "", false,
+         {}, false, "12@120"},
+        {"the lead is the cost, a step and a minute", usr2 + "cost = \"20m\"\nstep = \"1m\"\n",
+         automatic, "", false, {}, false, "12@1320 requeue append"},
+        {"and no more than Slurm's field holds", usr2 + "cost = \"20h\"\n", automatic, "", false, {},
+         false, "12@65535 requeue append"},
     }));
     CAPTURE(c.why);
     Submitted job;
@@ -274,73 +275,121 @@ TEST_CASE("a job that declares gets what it needs, and keeps what it said", "[re
     CHECK_FALSE(review.seen.checkpoint->declared.empty());
 }
 
+TEST_CASE("whether the clock signals a job is known at submission", "[review][checkpoint]") {
+    const std::string clock = "signal = \"USR2\"\nclock = true\n";
+    const std::string listed = "declares = \"RESUME\"\n";
+    struct Case {
+        std::string why, policy, interval, wish;
+        const char* variable;
+        bool own_signal, clock;
+    };
+    const auto c = GENERATE_COPY(values<Case>({
+        {"--ckpt-signal, whatever the site says", "", "", "USR1", "", false, true},
+        {"to whomever", "", "", "USR1@rank0", "", false, true},
+        {"beside an own --signal too", "", "", "USR1", "", true, true},
+        {"--ckpt-signal that cannot be read", clock, "", "KILL", "", false, false},
+        {"--ckpt-interval, and the site has no clock", "signal = \"USR2\"\n", "auto", "", "", false,
+         false},
+        {"and the site has one", clock, "auto", "", "", false, true},
+        {"and the site's has nothing to send", "clock = true\n", "auto", "", "", false, false},
+        {"a listed variable", clock + listed, "", "", "RESUME=1", false, true},
+        {"also beside an own --signal", clock + listed, "", "", "RESUME=1", true, true},
+        {"an own --signal alone, which nodes do not see", clock, "", "", "", true, false},
+        {"nothing", clock, "", "", "", false, false},
+    }));
+    CAPTURE(c.why);
+    Submitted job;
+    job.request.checkpoint.interval = c.interval;
+    job.request.checkpoint.signal = c.wish;
+    job.request.signal = c.own_signal;
+    job.set({"HOME=/home/u", c.variable});
+
+    const auto review = job.under(rule + c.policy);
+
+    REQUIRE(review.seen.checkpoint);
+    CHECK(review.seen.checkpoint->clock == c.clock);
+    CHECK((c.clock && review.changes.warning) == false);
+    CHECK(has_note(review, NoteKind::info, "no --signal: the clock on the nodes sends USR") ==
+          (c.clock && !c.own_signal));
+    CHECK(has_note(review, NoteKind::advice, "your --signal is kept beside the clock") ==
+          (c.clock && c.own_signal));
+}
+
+TEST_CASE("a job too short for a last checkpoint is told that the clock calls for none",
+          "[review][checkpoint]") {
+    Submitted job;
+    job.request.checkpoint.signal = "USR1";
+    job.request.time_limit_min = GENERATE(2U, 3U);
+
+    const auto review = job.under(rule);
+
+    CHECK(has_note(review, NoteKind::advice,
+                   "no USR1 before the end: the last checkpoint needs 2 min, and the time limit is 2 "
+                   "min") == (job.request.time_limit_min == 2U));
+}
+
 TEST_CASE("B: or not follows where the program is that saves", "[review][checkpoint]") {
     constexpr const char* trap = "#!/bin/bash\ntrap save USR1\npython t.py &\nwait\n";
     constexpr const char* plain = "#!/bin/bash\npython t.py\n";
     constexpr const char* launcher = "#!/bin/bash\nsrun torchrun t.py\n";
     struct Case {
-        std::string why, policy, wish;
+        std::string why, policy;
         const char* script;
         std::string signal, reason;
     };
     const auto c = GENERATE(values<Case>({
-        {"srun starts it", "", "USR1", by_srun, "10@120", ""},
-        {"the script has a trap", "", "USR1", trap, "B:10@120", ""},
-        {"neither", "", "USR1", plain, "", "neither starts its program by srun or exec"},
-        {"a launcher that would die", "", "USR1", launcher, "", "torchrun in the script does not"},
-        {"the user says batch", "", "USR1@batch", plain, "B:10@120", ""},
-        {"the user says tasks", "", "USR1@tasks", launcher, "10@120", ""},
-        {"the user says rank 0, which Slurm cannot", "", "USR1@rank0", by_srun, "",
-         "Slurm cannot signal one rank alone"},
-        {"the site says batch, and it fits", "signal_to = \"batch\"\n", "USR1", trap, "B:10@120", ""},
-        {"the site says batch, where the shell would die", "signal_to = \"batch\"\n", "USR1", plain,
-         "", "neither starts"},
-        {"the site says batch, where srun waits", "signal_to = \"batch\"\n", "USR1", by_srun, "",
-         "the script has no use for USR1"},
-        {"the site says tasks, where there are none", "signal_to = \"tasks\"\n", "USR1", trap, "",
+        {"srun starts it", "", by_srun, "10@120", ""},
+        {"the script has a trap", "", trap, "B:10@120", ""},
+        {"neither", "", plain, "", "neither starts its program by srun or exec"},
+        {"a launcher that would die", "", launcher, "", "torchrun in the script does not"},
+        {"the site says batch, and it fits", "signal_to = \"batch\"\n", trap, "B:10@120", ""},
+        {"the site says batch, where the shell would die", "signal_to = \"batch\"\n", plain, "",
          "neither starts"},
-        {"the site says rank 0", "signal_to = \"rank0\"\n", "USR1", by_srun, "",
+        {"the site says batch, where srun waits", "signal_to = \"batch\"\n", by_srun, "",
+         "the script has no use for USR1"},
+        {"the site says tasks, where there are none", "signal_to = \"tasks\"\n", trap, "",
+         "neither starts"},
+        {"the site says tasks, which a launcher would be", "signal_to = \"tasks\"\n", launcher, "",
+         "with --ckpt-signal the nodes' clock signals it"},
+        {"the site says rank 0", "signal_to = \"rank0\"\n", by_srun, "",
          "Slurm cannot signal one rank alone"},
-        {"the user's word counts before the site's", "signal_to = \"rank0\"\n", "USR1@tasks", by_srun,
-         "10@120", ""},
     }));
     CAPTURE(c.why);
     Submitted job;
     job.request.script = c.script;
-    job.request.checkpoint.signal = c.wish;
+    job.request.checkpoint.interval = "auto";
 
-    const auto review = job.under(rule + c.policy);
+    const auto review = job.under(rule + "signal = \"USR1\"\n" + c.policy);
 
     CHECK(help_of(review) == c.signal + (c.signal.empty() ? "" : " ") + "requeue append");
     CHECK(has_note(review, NoteKind::advice, "no --signal=USR1") == !c.reason.empty());
     CHECK_THAT(all_notes(review), ContainsSubstring(c.reason));
 }
 
-TEST_CASE("the components of a heterogeneous job are signalled and requeued together, or not at all",
+TEST_CASE("the components of a heterogeneous job are requeued together, and Slurm signals none",
           "[review][checkpoint]") {
-    struct Case {
-        std::string why, wish, first, other;
-    };
-    const auto c = GENERATE(values<Case>({
-        {"the tasks of all", "USR1@tasks", "10@120 requeue append", "10@120 requeue append"},
-        {"the script, which only the first has", "USR1@batch", "B:10@120 requeue append",
-         "requeue append"},
-        {"no more than the first has a script to look at", "USR1", "requeue append",
-         "requeue append"},
-    }));
-    CAPTURE(c.why);
     Submitted job;
     job.request.heterogeneous = true;
-    job.request.checkpoint.signal = c.wish;
+    bool clock = false;
+    SECTION("by the site's signal") {
+        job.request.checkpoint.interval = "auto";
+    }
+    SECTION("by --ckpt-signal: each step of each has its clock") {
+        job.request.checkpoint.signal = "USR1";
+        clock = true;
+    }
+    const auto toml = rule + "signal = \"USR1\"\n";
 
-    const auto first = job.under(rule);
-    CHECK(help_of(first) == c.first);
+    const auto first = job.under(toml);
+    CHECK(help_of(first) == "requeue append");
+    CHECK(first.seen.checkpoint->clock == clock);
+    CHECK(has_note(first, NoteKind::advice, "only its first component has a script") == !clock);
     CHECK_FALSE(value_of(first, "RAILHEAD_CKPT_INTERVAL").empty());
 
     job.request.component = true;
     job.request.script = "";
-    const auto other = job.under(rule);
-    CHECK(help_of(other) == c.other);
+    const auto other = job.under(toml);
+    CHECK(help_of(other) == "requeue append");
     CHECK(other.changes.environment.empty());
     const auto told = policy::user_text(other, job.request, policy::Notes::all);
     CHECK(told.find("checkpoint and resume") == std::string::npos);
@@ -371,16 +420,14 @@ TEST_CASE("tasks are never signalled where their data loaders would be too", "[r
         {"cgroup told to", "proctrack/cgroup", true, "", "B:10@120"},
     }));
     CAPTURE(c.why);
-    auto site = test::make_site(rule + "requeue = false\nappend = false\n");
+    auto site = test::make_site(rule + "requeue = false\nappend = false\nsignal = \"USR1\"\n");
     site.cluster.proctrack = c.proctrack;
     site.cluster.signals_children = c.children;
     Submitted job;
+    job.request.checkpoint.interval = "auto";
 
-    job.request.checkpoint.signal = "USR1@tasks";
     CHECK(help_of(policy::review(job.request, site)) == c.tasks);
-    job.request.checkpoint.signal = "USR1";
-    CHECK(help_of(policy::review(job.request, site)) == c.tasks);
-    job.request.checkpoint.signal = "USR1@batch";
+    job.request.script = "#!/bin/bash\nexec python t.py\n";
     CHECK(help_of(policy::review(job.request, site)) == c.batch);
 }
 
@@ -403,11 +450,11 @@ TEST_CASE("a signal never comes before the job has begun", "[review][checkpoint]
         {"--time-min may become the limit", 60, 2, {}, {}, false},
     }));
     CAPTURE(c.why);
-    auto site = test::make_site(rule);
+    auto site = test::make_site(rule + "signal = \"USR1\"\n");
     site.partitions.front().limits.default_time_min = c.default_min;
     site.partitions.front().limits.max_time_min = c.max_min;
     Submitted job;
-    job.request.checkpoint.signal = "USR1";
+    job.request.checkpoint.interval = "auto";
     job.request.time_limit_min = c.limit_min;
     job.request.least_time_limit_min = c.least_min;
 
@@ -551,14 +598,15 @@ TEST_CASE("a cap lowers a time limit, and never raises one", "[review][checkpoin
 
 TEST_CASE("a rule that observes or advises says what would be", "[review][checkpoint]") {
     Submitted job;
-    job.request.checkpoint.signal = "USR1";
+    job.request.checkpoint.interval = "auto";
     const auto mode = GENERATE(as<std::string>{}, "observe", "advise");
 
-    const auto review = job.under("checkpoint.mode = \"" + mode + "\"\n");
+    const auto review =
+        job.under("checkpoint.mode = \"" + mode + "\"\ncheckpoint.signal = \"USR1\"\n");
 
     CHECK_FALSE(review.changes.any());
     CHECK(has_note(review, NoteKind::change,
-                   "can checkpoint and resume (--ckpt-signal): would get --signal=USR1@120 --requeue "
+                   "can checkpoint and resume (--ckpt-interval): would get --signal=USR1@120 --requeue "
                    "--open-mode=append"));
     const auto told = policy::user_text(review, job.request, policy::Notes::changes);
     CHECK(told.empty() == (mode == "observe"));
@@ -573,18 +621,19 @@ TEST_CASE("an update of the time limit leaves what was written at submission", "
 
 TEST_CASE("explain shows what a job that declares becomes", "[review][checkpoint][report]") {
     Submitted job;
-    job.request.checkpoint.signal = "USR1@batch";
-    const auto review = job.under(rule);
+    job.request.checkpoint.interval = "auto";
+    job.request.script = "#!/bin/bash\nexec python t.py\n";
+    const auto review = job.under(rule + "signal = \"USR1\"\n");
 
     CHECK(report::changes_text(review.changes) ==
           "--signal=B:USR1@120 --requeue --open-mode=append RAILHEAD_CKPT_INTERVAL=14100");
-    CHECK_THAT(report::asked_text(job.request), ContainsSubstring("--ckpt-signal=USR1@batch"));
+    CHECK_THAT(report::asked_text(job.request), ContainsSubstring("--ckpt-interval=auto"));
     const report::Explained explained{job.request, review};
     const auto json = report::explain_json("job.sbatch", {&explained, 1});
     for (const auto* part :
          {R"("signal": "B:USR1@120")", R"("requeue": true)", R"("open_mode": "append")",
-          R"("RAILHEAD_CKPT_INTERVAL": "14100")", R"("declared": "--ckpt-signal")",
-          R"("from": "default")"}) {
+          R"("RAILHEAD_CKPT_INTERVAL": "14100")", R"("declared": "--ckpt-interval")",
+          R"("from": "default")", R"("clock": false)"}) {
         CHECK_THAT(json, ContainsSubstring(part));
     }
 }

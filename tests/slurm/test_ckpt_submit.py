@@ -119,7 +119,8 @@ def test_a_job_that_declares_nothing_is_left_as_stock_slurm_has_it(cluster):
         info, output, _ = run(cluster, script, *GANG, env=env)
         unlike = {"JobId", "SubmitTime", "EligibleTime", "StartTime", "EndTime", "AccrueTime", "LastSchedEval",
                   "Command", "StdOut", "StdErr", "RunTime", "JobName", "Priority", "SuspendTime",
-                  "PreemptEligibleTime", "AllocNode:Sid", "NodeList", "BatchHost", "Scheduler", "SubmitLine"}
+                  "PreemptEligibleTime", "AllocNode:Sid", "NodeList", "BatchHost", "Scheduler",
+                  "SubmitLine"}
         return {key: value for key, value in info.items() if key not in unlike}, told(output)
     stock, nothing = fields({"RAILHEAD": "off"})
     ours, variables = fields({})

@@ -56,6 +56,7 @@ TEST_CASE("a step without GPUs is told of checkpoints when the job speaks of the
     auto& job = cpu_step(4);
     job.environment["RAILHEAD_CKPT_INTERVAL"] = "30m";
     job.environment["SLURM_RESTART_COUNT"] = "3";
+    job.environment["SLURM_JOB_ID"] = "7";
     job.environment["SLURM_JOB_END_TIME"] = "1796040000";
     auto plugin = plugin_with({"helper=off"});
 
@@ -68,6 +69,19 @@ TEST_CASE("a step without GPUs is told of checkpoints when the job speaks of the
     CHECK(variable("RAILHEAD_CKPT_DEADLINE") == "1796039880");
     CHECK(variable("RAILHEAD_CKPT_RESTARTS") == "3");
     CHECK(job.log.empty());
+}
+
+TEST_CASE("the end of a job around this one is not taken for its own", "[plugin][checkpoint]") {
+    auto& job = cpu_step(4);
+    job.environment["RAILHEAD_CKPT_INTERVAL"] = "30m";
+    job.environment["SLURM_JOB_ID"] = "6";
+    job.environment["SLURM_JOB_END_TIME"] = "1796040000";
+    job.environment["RAILHEAD_CKPT_DEADLINE"] = "1796039880";
+    auto plugin = plugin_with({"helper=off"});
+
+    run(plugin);
+
+    CHECK(variable("RAILHEAD_CKPT_DEADLINE") == "(unset)");
 }
 
 TEST_CASE("a step whose job says nothing of checkpoints pays nothing", "[plugin][checkpoint]") {
@@ -191,6 +205,7 @@ TEST_CASE("a task starts the clock as its sister, and its end is waited for",
     auto& job = cpu_step(1);
     job.environment = {{"RAILHEAD_CKPT_SIGNAL", "USR1"},
                        {"RAILHEAD_CKPT_INTERVAL", "60"},
+                       {"SLURM_JOB_ID", "7"},
                        {"SLURM_JOB_END_TIME", "1796040000"},
                        {"LD_PRELOAD", "/nonexistent.so"},
                        {"HOME", "/home/user"}};
@@ -211,7 +226,8 @@ TEST_CASE("a task starts the clock as its sister, and its end is waited for",
     CHECK_THAT(
         told, ContainsSubstring("clock --job 7 --signal 10 --target tasks --interval 60 --lead 120 "
                                 "--deadline 1796039880 --speaks --scontrol "));
-    CHECK_THAT(told, ContainsSubstring("--pid " + std::to_string(task) + " --end-fd 3"));
+    CHECK_THAT(told, ContainsSubstring("--pid " + std::to_string(task) + " --parent " +
+                                       std::to_string(::getpid()) + " --end-fd 3"));
     CHECK_THAT(told, ContainsSubstring("PPID=" + std::to_string(::getpid())));
     CHECK_THAT(told, ContainsSubstring("HOME=/home/user"));
     CHECK(told.find("LD_PRELOAD") == std::string::npos);
@@ -231,7 +247,9 @@ TEST_CASE("a program that does not end is not waited for longer than a second",
     const auto helper = folder.write("helper", "#!/bin/sh\nexec sleep 60\n");
     ::chmod(helper.c_str(), 0755);
     auto& job = cpu_step(1);
-    job.environment = {{"RAILHEAD_CKPT_SIGNAL", "USR1"}, {"SLURM_JOB_END_TIME", "1796040000"}};
+    job.environment = {{"RAILHEAD_CKPT_SIGNAL", "USR1"},
+                       {"SLURM_JOB_ID", "7"},
+                       {"SLURM_JOB_END_TIME", "1796040000"}};
     auto plugin = plugin_with({"helper=" + helper});
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     REQUIRE(plugin.init() == 0);
@@ -263,7 +281,9 @@ TEST_CASE("the program ends with the last task of the node, not with the first",
     const auto helper = write_helper(folder);
     auto& job = cpu_step(1);
     job.items[S_JOB_LOCAL_TASK_COUNT] = 2;
-    job.environment = {{"RAILHEAD_CKPT_SIGNAL", "USR1"}, {"SLURM_JOB_END_TIME", "1796040000"}};
+    job.environment = {{"RAILHEAD_CKPT_SIGNAL", "USR1"},
+                       {"SLURM_JOB_ID", "7"},
+                       {"SLURM_JOB_END_TIME", "1796040000"}};
     auto plugin = plugin_with({"helper=" + helper});
     REQUIRE(plugin.init() == 0);
     REQUIRE(plugin.user_init() == 0);
@@ -318,7 +338,8 @@ TEST_CASE("which step has a clock, and which a watcher", "[plugin][checkpoint]")
     ::chmod(helper.c_str(), 0755);
     auto& job = cpu_step(2, c.node);
     job.items[S_JOB_STEPID] = c.step;
-    job.environment = {{"SLURM_JOB_END_TIME", "1796040000"}, {"SLURM_JOB_NUM_NODES", "2"}};
+    job.environment = {
+        {"SLURM_JOB_ID", "7"}, {"SLURM_JOB_END_TIME", "1796040000"}, {"SLURM_JOB_NUM_NODES", "2"}};
     const std::map<std::string, std::string> wishes{{"RAILHEAD_CKPT_SIGNAL", c.signal},
                                                     {"RAILHEAD_CKPT_DIR", c.folder},
                                                     {"RAILHEAD_CKPT_WATCHED", c.watched}};
@@ -358,7 +379,9 @@ TEST_CASE("a program that others could have written is not run", "[plugin][check
     const auto helper = write_helper(folder);
     ::chmod(helper.c_str(), 0775);
     auto& job = cpu_step(1);
-    job.environment = {{"RAILHEAD_CKPT_SIGNAL", "USR1"}, {"SLURM_JOB_END_TIME", "1796040000"}};
+    job.environment = {{"RAILHEAD_CKPT_SIGNAL", "USR1"},
+                       {"SLURM_JOB_ID", "7"},
+                       {"SLURM_JOB_END_TIME", "1796040000"}};
     auto plugin = plugin_with({"helper=" + helper});
     run(plugin);
     CHECK(job.has_logged("no checkpoint clock and no watcher: \"" + helper +

@@ -71,12 +71,16 @@ Settings settings_of(const Session& session, SitePolicy& policy) {
 
 /// Whether the job says that it checkpoints and resumes, but for a signal of its own.
 bool declares(const Session& session, const Choice& choice, const Settings& settings) {
-    const auto is_set = [&](const std::string& name) { return session.variable(name).has_value(); };
+    const auto says_yes = [&](const std::string& name) {
+        const auto value = text_of(session, name.c_str());
+        return !value.empty() && value != "0";
+    };
     return choice.ckpt_interval ||
-           (settings && settings->declares && std::ranges::any_of(*settings->declares, is_set));
+           (settings && settings->declares && std::ranges::any_of(*settings->declares, says_yes));
 }
 
-/// Whether the site tells jobs like this one, though they do not ask.
+/// Whether the site tells jobs like this one, though they do not ask.  A variable that it lists says
+/// that they can resume, not that they want to be told: that is the size's business, as at submission.
 bool tells(const Settings& settings, std::uint32_t nodes) {
     return settings && settings->mode == policy::Mode::enforce && nodes >= settings->min_nodes;
 }
@@ -169,11 +173,11 @@ std::optional<CheckpointStep> plan_checkpoints(const Session& session,
     const Lookup lookup = [&](std::string_view name) { return session.variable(name); };
     const bool speaks = speaks_of_checkpoints(*choice, lookup);
     const auto nodes = nodes_of(session);
-    if (!speaks && !(has_gpus && nodes > 1)) {
-        return std::nullopt;  // nor is the policy read
+    if (!speaks && !has_gpus) {
+        return std::nullopt;  // nor is the policy read, which the rails of GPUs need anyway
     }
     const auto settings = settings_of(session, policy);
-    if (!speaks && !tells(settings, nodes) && !declares(session, *choice, settings)) {
+    if (!speaks && !tells(settings, nodes)) {
         return std::nullopt;
     }
     return CheckpointStep{.facts = gather(session, *choice, settings),

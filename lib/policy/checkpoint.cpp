@@ -70,12 +70,15 @@ void cap_time(Work& work, const std::string& why) {
     }
 }
 
-/// A job that does not declare, and is larger than the site lets pass.
+/// Whether the site wants a job of this size to declare, and it does not.
+bool lacks_declaration(const Work& work, const CheckpointJob& job) {
+    const auto& settings = work.settings.checkpoint;
+    return job.declared.empty() && work.demand.any() && settings.undeclared != Undeclared::ignore &&
+           job.facts.nodes > settings.declare_above;
+}
+
 void review_undeclared(Work& work, const CheckpointJob& job) {
     const auto& settings = work.settings.checkpoint;
-    if (settings.undeclared == Undeclared::ignore || job.facts.nodes <= settings.declare_above) {
-        return;
-    }
     auto why = fmt::format(
         "{} fail every {}, and this job does not say that it can checkpoint and resume: say "
         "--ckpt-interval=auto or --ckpt-signal=USR1 if it can",
@@ -214,16 +217,42 @@ void help(Work& work, const CheckpointJob& job) {
     }
 }
 
+/// What a job of which all is known becomes, once it is told its interval.
+void serve(Work& work, const CheckpointJob& job) {
+    const auto source = source_of(work, job);
+    work.out.seen.checkpoint = SeenCheckpoint{job.schedule,
+                                              static_cast<std::uint32_t>(job.facts.nodes),
+                                              job.facts.cost_s,
+                                              source,
+                                              std::string{job.declared},
+                                              has_clock(work, job)};
+    if (!job.declared.empty()) {
+        review_interval(work, job);
+    }
+    if (work.out.refusal) {
+        return;
+    }
+    if (!work.request.component) {
+        tell_variables(work, job, source);  // the batch script is the first component's
+    }
+    // The components of a heterogeneous job differ in size, and are to be requeued together: only
+    // what is said by name counts for all of them.
+    if (job.asked || (!job.declared.empty() && !work.request.heterogeneous)) {
+        help(work, job);
+    }
+}
+
 }  // namespace
 
 void apply_checkpoint_rule(Work& work) {
-    const auto& request = work.request;
-    if (!request.batch) {
+    if (!work.request.batch) {
         return;
     }
     auto job = read_checkpoint_job(work);
-    const auto nodes = static_cast<std::uint32_t>(job.facts.nodes);
-    if (!job.asked && (!work.demand.any() || nodes < work.settings.checkpoint.min_nodes)) {
+    const bool is_told =
+        job.asked || (work.demand.any() && job.facts.nodes >= work.settings.checkpoint.min_nodes);
+    const bool lacks = lacks_declaration(work, job);
+    if (!is_told && !lacks) {
         return;
     }
     read_facts(work, job);
@@ -234,25 +263,11 @@ void apply_checkpoint_rule(Work& work) {
         return;
     }
     job.schedule = *schedule;
-    const auto source = source_of(work, job);
-    work.out.seen.checkpoint = SeenCheckpoint{
-        job.schedule,        nodes, job.facts.cost_s, source, std::string{job.declared},
-        has_clock(work, job)};
-    if (job.declared.empty()) {
+    if (lacks) {
         review_undeclared(work, job);
-    } else {
-        review_interval(work, job);
     }
-    if (work.out.refusal) {
-        return;
-    }
-    if (!request.component) {
-        tell_variables(work, job, source);  // the batch script is the first component's
-    }
-    // The components of a heterogeneous job differ in size, and are to be requeued together: only
-    // what is said by name counts for all of them.
-    if (job.asked || (!job.declared.empty() && !request.heterogeneous)) {
-        help(work, job);
+    if (is_told) {
+        serve(work, job);
     }
 }
 

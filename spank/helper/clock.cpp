@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
-#include <sys/timex.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +20,7 @@
 #include "checkpoint/clock.hpp"
 #include "checkpoint/job_end.hpp"
 #include "checkpoint/wish.hpp"
+#include "ntp.hpp"
 #include "processes.hpp"
 
 namespace railhead::helper {
@@ -58,11 +58,6 @@ T drain(const UniqueFd& fd) {
     T value{};
     const auto got = ::read(fd.get(), &value, sizeof value);
     return got == static_cast<ssize_t>(sizeof value) ? value : T{};
-}
-
-bool is_synchronised() {
-    timex state{};
-    return ::adjtimex(&state) != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
 }
 
 /// Of the signals that Slurm sends to a step: TERM before it kills, also at preemption; URG, which
@@ -171,11 +166,10 @@ class Runner {
             }
             return 1;
         }
-        if (!options_.node.empty() && !is_synchronised()) {
-            say(fmt::format(
-                "the clock of {} is not synchronised (NTP): it may call for checkpoints "
-                "at another time than other nodes",
-                options_.node));
+        if (!options_.node.empty()) {
+            if (const auto warning = clock_warning(options_.job, options_.node)) {
+                say(*warning);
+            }
         }
         clock_.set_deadline(options_.deadline_s, now_ms());
         arm_reread();

@@ -554,6 +554,17 @@ TEST_CASE("a large job that does not declare is told, refused or cut short, as t
         const auto review = job.under(rule + above + "undeclared = \"refuse\"\n");
         CHECK_FALSE(review.refusal);
     }
+    SECTION("smaller than jobs that are told their interval") {
+        const auto review = job.under(rule + above + "min_nodes = 5\nundeclared = \"advise\"\n");
+        CHECK(has_note(review, NoteKind::advice, why));
+        CHECK_FALSE(review.seen.checkpoint);
+        CHECK_FALSE(review.changes.any());
+    }
+    SECTION("of CPUs alone: nothing is known of what it loses") {
+        job.request.gpus_per_node = "";
+        const auto review = job.under(rule + above + "undeclared = \"refuse\"\n");
+        CHECK_FALSE(review.refusal);
+    }
     SECTION("by a rule that only advises: told") {
         const auto review = job.under("[checkpoint]\nmode = \"advise\"\nundeclared = \"refuse\"\n" +
                                       above);

@@ -27,14 +27,14 @@ void check_plugin(const std::string& path, std::uint32_t slurm, std::uint32_t ma
     if (!version) {
         findings.push_back({"plugin", Level::error, to_string(version.error())});
     } else if (((*version ^ slurm) & mask) != 0) {
-        findings.push_back({"plugin", Level::error,
-                            fmt::format("{} was built for Slurm {}, {} is installed: install the "
-                                        "package for {}",
-                                        path, version_text(*version), version_text(slurm),
-                                        version_text(slurm))});
+        findings.push_back(
+            {"plugin", Level::error,
+             fmt::format("{} was built for Slurm {}, {} is installed: install the "
+                         "package for {}",
+                         path, version_text(*version), version_text(slurm), version_text(slurm))});
     } else {
-        findings.push_back({"plugin", Level::fine,
-                            fmt::format("{} fits Slurm {}", path, version_text(slurm))});
+        findings.push_back(
+            {"plugin", Level::fine, fmt::format("{} fits Slurm {}", path, version_text(slurm))});
     }
 }
 
@@ -57,11 +57,12 @@ void check_plugstack_line(const PlugstackLine& line, const std::vector<std::stri
                                         "fails; write \"optional\"",
                                         at, line.demand)});
     } else if (line.demand == "optional" && strict) {
-        findings.push_back({"plugstack", Level::warning,
-                            fmt::format("{}: strict=true has no effect on an \"optional\" line: Slurm "
-                                        "ignores what the plugin returns; write \"required\" once "
-                                        "every node has the plugin",
-                                        at)});
+        findings.push_back(
+            {"plugstack", Level::warning,
+             fmt::format("{}: strict=true has no effect on an \"optional\" line: Slurm "
+                         "ignores what the plugin returns; write \"required\" once "
+                         "every node has the plugin",
+                         at)});
     }
     auto path = line.plugin;
     if (!path.starts_with('/')) {
@@ -108,8 +109,8 @@ void check_plugstack(const std::string& file, const std::vector<std::string>& pl
         check_plugstack_line(line, plugin_dirs, slurm, findings);
     }
     if (plugstack.lines.empty() && !plugstack.includes && plugstack.errors.empty()) {
-        findings.push_back({"plugstack", Level::warning,
-                            fmt::format("{} does not name spank_railhead.so", file)});
+        findings.push_back(
+            {"plugstack", Level::warning, fmt::format("{} does not name spank_railhead.so", file)});
     }
 }
 
@@ -121,12 +122,17 @@ void check_helper(const std::string& plugstack, const std::string& slurm_conf, F
         }
         struct stat status {};
         if (::stat(arguments->helper.c_str(), &status) != 0) {
-            findings.push_back({"helper", Level::advice,
-                                fmt::format("{} is not on this machine: nodes need it for --ckpt-signal and "
-                                            "--ckpt-dir (helper= of plugstack.conf names another)",
+            findings.push_back(
+                {"helper", Level::advice,
+                 fmt::format("{} is not on this machine: nodes need it for --ckpt-signal and "
+                             "--ckpt-dir (helper= of plugstack.conf names another)",
+                             printable(arguments->helper))});
+        } else if (!S_ISREG(status.st_mode) || (status.st_mode & S_IXOTH) == 0) {
+            findings.push_back({"helper", Level::error,
+                                fmt::format("{} is no program that everybody may run",
                                             printable(arguments->helper))});
-        } else if (const auto trusted = check_trusted(status, arguments->helper,
-                                                      policy::trusted_owner(slurm_conf));
+        } else if (const auto trusted =
+                       check_trusted(status, arguments->helper, policy::trusted_owner(slurm_conf));
                    !trusted) {
             findings.push_back({"helper", Level::error, to_string(trusted.error())});
         }

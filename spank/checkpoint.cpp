@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <ctime>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -79,8 +80,9 @@ bool declares(const Session& session, const Choice& choice, const Settings& sett
            (settings && settings->declares && std::ranges::any_of(*settings->declares, says_yes));
 }
 
-/// Whether the site tells jobs like this one, though they do not ask.  A variable that it lists says
-/// that they can resume, not that they want to be told: that is the size's business, as at submission.
+/// Whether the site tells jobs like this one, though they do not ask.  A variable that it lists
+/// says that they can resume, not that they want to be told: that is the size's business, as at
+/// submission.
 bool tells(const Settings& settings, std::uint32_t nodes) {
     return settings && settings->mode == policy::Mode::enforce && nodes >= settings->min_nodes;
 }
@@ -190,6 +192,7 @@ std::optional<CheckpointStep> plan_checkpoints(const Session& session,
 Result<void> tell_checkpoints(const Session& session, CheckpointStep& step) {
     const auto end_s = find_job_end(session);
     step.facts.end_s = end_s && *end_s > 0 ? end_s : std::nullopt;
+    step.facts.now_s = std::time(nullptr);
     step.facts.restarts = count_of(session, "SLURM_RESTART_COUNT").value_or(0);
     auto launch = checkpoint::plan_launch(step.facts);
     if (!launch) {

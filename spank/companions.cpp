@@ -70,6 +70,9 @@ std::optional<std::string> distrust(const std::string& helper) {
     if (!file || ::fstat(file.get(), &status) != 0) {
         return helper + " is missing";
     }
+    if (!S_ISREG(status.st_mode) || (status.st_mode & S_IXOTH) == 0) {
+        return helper + " is no program that everybody may run";
+    }
     const auto owner = policy::trusted_owner(policy::default_places().slurm_conf);
     const auto trusted = check_trusted(status, helper, owner);
     return trusted ? std::nullopt : std::optional{to_string(trusted.error())};

@@ -21,11 +21,16 @@ namespace variable = checkpoint::variable;
 /// slurmctld answers in milliseconds; while it does not, a step starts without knowing its end.
 constexpr std::chrono::seconds answer_limit{2};
 
-/// What two variables say: ours, which names the job, and Slurm's (23.02 on).  Within another job srun
-/// hands on that job's until slurmstepd sets the own one behind user_init, so the number of the job
-/// has to fit.
+/// Our variable names the job whose end it is.
+std::optional<std::int64_t> noted_end(std::uint32_t job, const Lookup& lookup) {
+    return checkpoint::read_job_end(lookup(variable::job_end).value_or(""), job);
+}
+
+/// What two variables say: ours, and Slurm's (23.02 on).  Of that an srun within another job hands
+/// on the other's until slurmstepd sets its own behind user_init, so the number of the job has to
+/// fit.
 std::optional<std::int64_t> told_end(std::uint32_t job, const Lookup& lookup) {
-    if (const auto end = checkpoint::read_job_end(lookup(variable::job_end).value_or(""), job)) {
+    if (const auto end = noted_end(job, lookup)) {
         return end;
     }
     if (parse_number<std::uint32_t>(lookup("SLURM_JOB_ID").value_or("")) != job) {
@@ -52,7 +57,7 @@ void note_job_end(const Session& session) {
     const auto choice = choose({}, &own_variable);
     const auto job = session.number(S_JOB_ID).value_or(0);
     if (!choice || job == 0 || !speaks_of_checkpoints(*choice, &own_variable) ||
-        told_end(job, &own_variable)) {
+        noted_end(job, &own_variable)) {  // Slurm's may be that of a job around this one
         return;
     }
     // NOLINTBEGIN(concurrency-mt-unsafe): one thread

@@ -4,6 +4,11 @@
 
 namespace railhead::checkpoint {
 
+std::int64_t first_deadline_s(std::int64_t end_s, std::int64_t lead_s, std::int64_t now_s) {
+    const auto deadline_s = end_s - lead_s;
+    return deadline_s > now_s || end_s <= now_s ? deadline_s : now_s + (end_s - now_s) / 2;
+}
+
 Clock::Clock(std::int64_t interval_s, std::int64_t lead_s, std::int64_t now_ms)
     : interval_ms_{std::max<std::int64_t>(interval_s, 0) * 1000},
       lead_ms_{std::max<std::int64_t>(lead_s, 0) * 1000},

@@ -9,6 +9,11 @@
 
 namespace railhead::checkpoint {
 
+/// When the last checkpoint of a job is to start that is at `now_s`: the lead before its end, or
+/// half way to it where less than the lead is left: that may do, and not to try will not.
+[[nodiscard]] std::int64_t first_deadline_s(std::int64_t end_s, std::int64_t lead_s,
+                                            std::int64_t now_s);
+
 /// What a look at the clock calls for.
 enum class Due : std::uint8_t {
     nothing,

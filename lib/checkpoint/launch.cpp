@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "checkpoint/clock.hpp"
 #include "checkpoint/variables.hpp"
 
 namespace railhead::checkpoint {
@@ -53,7 +54,7 @@ Result<Launch> plan_launch(const LaunchFacts& facts) {
     launch.mtbf_s = std::max<std::int64_t>(std::llround(schedule->mtbf_s), 1);
     launch.lead_s = std::llround(std::ceil(schedule->lead_s));
     if (facts.end_s) {
-        launch.deadline_s = *facts.end_s - launch.lead_s;
+        launch.deadline_s = first_deadline_s(*facts.end_s, launch.lead_s, facts.now_s);
     }
     launch.per_1000_node_days = figures.per_1000_node_days;
     launch.cost_s = figures.cost_s;

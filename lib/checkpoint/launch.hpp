@@ -26,13 +26,14 @@ struct LaunchFacts {
     bool cost_is_measured = false;      ///< the job's: by earlier jobs of the same name
     bool told_by_policy = false;        ///< what was told at submission came of the site's figures
     std::optional<std::int64_t> end_s;  ///< of the job, since 1970
+    std::int64_t now_s = 0;
     std::uint32_t restarts = 0;
 };
 
 /// Whole seconds, as variables have them.
 struct Launch {
     std::int64_t interval_s = 0, mtbf_s = 0, lead_s = 0;
-    std::optional<std::int64_t> deadline_s;     ///< of the last checkpoint's start, since 1970
+    std::optional<std::int64_t> deadline_s;     ///< as first_deadline_s() has it
     double per_1000_node_days = 0, cost_s = 0;  ///< by which it was reckoned
     std::string_view source;                    ///< a word of namespace from
     std::uint32_t restarts = 0;

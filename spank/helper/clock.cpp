@@ -76,7 +76,15 @@ UniqueFd open_signals() {
 /// The tasks of this node, and how they are signalled.
 class Tasks {
  public:
-    explicit Tasks(const ClockOptions& options) : options_{options}, view_{process_view()} {}
+    explicit Tasks(const ClockOptions& options)
+        : options_{options}, view_{process_view()}, daemon_{options.parent} {
+        // It may have ended already, and its number be another's.
+        Process first{options.pid};
+        const auto status = view_.status(options.pid);
+        if (status && (status->parent == options.parent || options.parent < 1) && first.runs()) {
+            first_ = std::move(first);
+        }
+    }
 
     /// Why they cannot be told from other processes; empty: they can.
     [[nodiscard]] std::string obstacle() const {
@@ -84,7 +92,7 @@ class Tasks {
             return "/proc does not show railhead-ckpt's own PID namespace";
         }
         const bool needs_parent = options_.below == Below::tasks;
-        return needs_parent && options_.parent < 1
+        return needs_parent && options_.parent <= 1
                    ? "the tasks are in a PID namespace that their slurmstepd is not in; with "
                      "@rank0 there is one"
                    : "";
@@ -110,12 +118,16 @@ class Tasks {
  private:
     [[nodiscard]] std::vector<pid_t> roots() const {
         if (options_.below != Below::tasks) {
-            return {options_.pid};
+            return first_.runs() ? std::vector{first_.pid()} : std::vector<pid_t>{};
         }
-        auto children = view_.children(options_.parent);
+        if (!daemon_.runs()) {
+            return {};
+        }
+        auto children = view_.children(daemon_.pid());
         std::erase_if(children, [&](pid_t pid) {
             const auto status = view_.status(pid);
-            return !status || status->name == program_invocation_short_name;  // we, and ours
+            return !status || status->parent != daemon_.pid() ||
+                   status->name == program_invocation_short_name;  // we, and ours
         });
         return children;
     }
@@ -141,6 +153,7 @@ class Tasks {
 
     const ClockOptions& options_;
     checkpoint::ProcessView view_;
+    Process daemon_, first_;
     bool told_ = false;
 };
 
@@ -171,6 +184,7 @@ class Runner {
                 say(*warning);
             }
         }
+        knows_end_ = options_.deadline_s.has_value();
         clock_.set_deadline(options_.deadline_s, now_ms());
         arm_reread();
         while (step()) {
@@ -246,14 +260,20 @@ class Runner {
     void ask() {
         const auto end = checkpoint::ask_job_end(options_.scontrol, options_.job, answer_limit);
         if (end) {
-            clock_.set_deadline(*end ? std::optional{**end - options_.lead_s} : std::nullopt,
-                                now_ms());
+            const auto now_s = now_ms() / 1000;
+            const bool first = !std::exchange(knows_end_, true);
+            clock_.set_deadline(
+                !*end   ? std::nullopt
+                : first ? std::optional{checkpoint::first_deadline_s(**end, options_.lead_s, now_s)}
+                        : std::optional{**end - options_.lead_s},
+                now_ms());
         }
     }
 
     const ClockOptions& options_;
     Tasks tasks_;
     checkpoint::Clock clock_;
+    bool knows_end_ = false;
     UniqueFd signals_, timer_, reread_;
     UniqueFd task_;  ///< one that runs; empty where the kernel has no such descriptors
 };

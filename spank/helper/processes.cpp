@@ -1,5 +1,6 @@
 #include "processes.hpp"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -71,6 +72,10 @@ std::vector<pid_t> searched_children(pid_t pid) {
 
 checkpoint::ProcessView process_view() {
     return {&read_status, [](pid_t pid) {
+                // Children of init are other jobs and daemons, whoever asks for them.
+                if (pid <= 1) {
+                    return std::vector<pid_t>{};
+                }
                 auto children = listed_children(pid);
                 return children ? std::move(*children) : searched_children(pid);
             }};
@@ -78,6 +83,17 @@ checkpoint::ProcessView process_view() {
 
 UniqueFd open_process(pid_t pid) {
     return UniqueFd{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
+}
+
+bool Process::runs() const {
+    if (pid_ <= 1) {
+        return false;
+    }
+    if (!end_) {
+        return ::kill(pid_, 0) == 0 || errno == EPERM;
+    }
+    pollfd ended{end_.get(), POLLIN, 0};
+    return ::poll(&ended, 1, 0) == 0;
 }
 
 Sent signal_if_caught(const checkpoint::ProcessView& view, pid_t pid, int signal) {

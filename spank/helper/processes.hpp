@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+
 #include "base/file.hpp"
 #include "checkpoint/targets.hpp"
 
@@ -15,6 +16,21 @@ namespace railhead::helper {
 /// A descriptor of the process, readable once it has ended; empty where there is none such, or the
 /// kernel (before 5.3) has no such descriptors.
 [[nodiscard]] UniqueFd open_process(pid_t pid);
+
+/// A process that was running when it was first looked at, and not another that has its number since.
+class Process {
+ public:
+    Process() = default;
+    explicit Process(pid_t pid) : pid_{pid}, end_{open_process(pid)} {}
+
+    [[nodiscard]] pid_t pid() const { return pid_; }
+    /// Where the kernel has no descriptors for it (before 5.3), whether its number is in use.
+    [[nodiscard]] bool runs() const;
+
+ private:
+    pid_t pid_ = 0;
+    UniqueFd end_;
+};
 
 enum class Sent : std::uint8_t { yes, not_caught, gone };
 

@@ -277,6 +277,18 @@ def test_the_clock_is_the_steps_own_and_is_killed_with_it(rig):
     assert wait_until(lambda: not helpers(rig), 5)
 
 
+def test_tasks_that_are_gone_at_once_let_nobody_else_be_signalled(rig):
+    victim = background(rig, "srun -N1 -n1 CATCH 60", "-N1", "-n1")
+    assert wait_until(lambda: os.listdir(rig.work / "reports"), 10)
+    for _ in range(6):
+        rig.run(["srun", "-N1", "-n2", "--ckpt-signal=USR1", "--ckpt-interval=1", "bash", "-c",
+                 "[ $SLURM_LOCALID = 0 ] || sleep 1.2"])
+        rig.run(["srun", "-N1", "--ckpt-signal=USR1", "--ckpt-interval=1", "true"])
+    rig.run(["scancel", str(victim.id)])
+    found = reports(rig)
+    assert [report["got"] for report in found] == [[]]
+
+
 def test_when_slurmstepd_dies_the_clock_ends(rig):
     job = background(rig, "srun -N1 CATCH 60", "-N1", *CLOCK)
     assert wait_until(lambda: len(helpers(rig)) == 2, 10)

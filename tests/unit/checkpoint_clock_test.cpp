@@ -9,6 +9,7 @@
 
 using railhead::checkpoint::Clock;
 using railhead::checkpoint::Due;
+using railhead::checkpoint::first_deadline_s;
 
 namespace {
 
@@ -33,6 +34,15 @@ std::vector<std::int64_t> calls(Clock& clock, std::int64_t from_s, std::int64_t 
 }
 
 }  // namespace
+
+TEST_CASE("a job with less left than the lead saves half way to its end", "[checkpoint][clock]") {
+    CHECK(first_deadline_s(noon, 120, noon - 3600) == noon - 120);
+    CHECK(first_deadline_s(noon, 120, noon - 121) == noon - 120);
+    CHECK(first_deadline_s(noon, 120, noon - 120) == noon - 60);
+    CHECK(first_deadline_s(noon, 600, noon - 120) == noon - 60);  // a limit of two minutes
+    CHECK(first_deadline_s(noon, 120, noon - 1) == noon - 1);
+    CHECK(first_deadline_s(noon, 120, noon + 5) == noon - 120);  // over: of no use
+}
 
 TEST_CASE("ticks are multiples of the interval, whenever a clock was started",
           "[checkpoint][clock]") {

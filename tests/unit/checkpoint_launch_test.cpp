@@ -44,6 +44,8 @@ TEST_CASE("the deadline lies a lead before the end", "[checkpoint][launch]") {
     CHECK_FALSE(plan(of).deadline_s);
     of.end_s = 1'796'040'000;
     CHECK(plan(of).deadline_s == 1'796'040'000 - 130);
+    of.now_s = *of.end_s - 100;  // a limit shorter than the lead
+    CHECK(plan(of).deadline_s == 1'796'040'000 - 50);
 }
 
 TEST_CASE("each figure comes from who knows it best", "[checkpoint][launch]") {

@@ -1,35 +1,30 @@
 // railhead check: the policy, the topology, and whether the installed plugins fit the installed
 // Slurm.  Reads files; asks a running slurmctld only when it read its own.
 #include <pwd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "check_controller.hpp"
+#include "check_plugins.hpp"
 #include "command.hpp"
-#include "job/hostlist.hpp"
-#include "plugin_file.hpp"
 #include "places.hpp"
-#include "plugstack.hpp"
 #include "policy/check.hpp"
-#include "policy/drain_reason.hpp"
 #include "policy/load.hpp"
-#include "rails/plugin_arguments.hpp"
+#include "rails/node_type.hpp"
 #include "report/table.hpp"
 
 namespace railhead::cli {
@@ -73,233 +68,6 @@ std::vector<std::string> folders(const std::string& list) {
     return out;
 }
 
-/// The Slurm that is installed there: the version of one of its own plugins.
-std::optional<std::uint32_t> slurm_version(const std::vector<std::string>& plugin_dirs) {
-    for (const auto& folder : plugin_dirs) {
-        for (const auto* stock : {"select_cons_tres.so", "auth_munge.so", "task_affinity.so"}) {
-            if (const auto version = plugin_version(fmt::format("{}/{}", folder, stock))) {
-                return *version;
-            }
-        }
-    }
-    return std::nullopt;
-}
-
-void check_plugin(const std::string& path, std::uint32_t slurm, std::uint32_t mask,
-                  Findings& findings) {
-    const auto version = plugin_version(path);
-    if (!version) {
-        findings.push_back({"plugin", Level::error, to_string(version.error())});
-    } else if (((*version ^ slurm) & mask) != 0) {
-        findings.push_back({"plugin", Level::error,
-                            fmt::format("{} was built for Slurm {}, {} is installed: install the "
-                                        "package for {}",
-                                        path, version_text(*version), version_text(slurm),
-                                        version_text(slurm))});
-    } else {
-        findings.push_back({"plugin", Level::fine,
-                            fmt::format("{} fits Slurm {}", path, version_text(slurm))});
-    }
-}
-
-constexpr std::uint32_t all_three = 0xffffff;  // slurmctld compares all of major.minor.micro
-constexpr std::uint32_t first_two = 0xffff00;  // slurmd, srun and sbatch major.minor
-
-void check_job_submit(const std::vector<std::string>& plugin_dirs, std::uint32_t slurm,
-                      Findings& findings) {
-    for (const auto& folder : plugin_dirs) {
-        const auto path = fmt::format("{}/job_submit_railhead.so", folder);
-        if (std::filesystem::exists(path)) {
-            return check_plugin(path, slurm, all_three, findings);
-        }
-    }
-    findings.push_back({"plugin", Level::warning,
-                        "job_submit_railhead.so is not in PluginDir: needed where slurmctld runs"});
-}
-
-/// One line of plugstack.conf that names our plugin.
-void check_plugstack_line(const PlugstackLine& line, const std::vector<std::string>& plugin_dirs,
-                          std::uint32_t slurm, Findings& findings) {
-    const auto at = fmt::format("{}:{}", line.where.file, line.where.line);
-    const auto parsed = rails::parse_plugin_arguments(line.arguments);
-    if (!parsed) {
-        findings.push_back(
-            {"plugstack", Level::error, fmt::format("{}: {}", at, parsed.error().message)});
-    }
-    const bool strict = parsed && parsed->strict;
-    if (line.demand != "optional" && !strict) {
-        findings.push_back({"plugstack", Level::warning,
-                            fmt::format("{}: \"{}\": where the plugin is missing every srun then "
-                                        "fails; write \"optional\"",
-                                        at, line.demand)});
-    } else if (line.demand == "optional" && strict) {
-        findings.push_back({"plugstack", Level::warning,
-                            fmt::format("{}: strict=true has no effect on an \"optional\" line: Slurm "
-                                        "ignores what the plugin returns; write \"required\" once "
-                                        "every node has the plugin",
-                                        at)});
-    }
-    auto path = line.plugin;
-    if (!path.starts_with('/')) {
-        const auto found = std::ranges::find_if(plugin_dirs, [&](const auto& folder) {
-            return std::filesystem::exists(fmt::format("{}/{}", folder, line.plugin));
-        });
-        path = fmt::format("{}/{}", found == plugin_dirs.end() ? "PluginDir" : *found, line.plugin);
-    }
-    check_plugin(path, slurm, first_two, findings);
-}
-
-void check_plugstack(const std::string& file, const std::vector<std::string>& plugin_dirs,
-                     std::uint32_t slurm, Findings& findings) {
-    const auto plugstack = read_plugstack(file);
-    for (const auto& error : plugstack.errors) {
-        findings.push_back({"plugstack", Level::warning, to_string(error)});
-    }
-    for (const auto& line : plugstack.lines) {
-        check_plugstack_line(line, plugin_dirs, slurm, findings);
-    }
-    if (plugstack.lines.empty() && !plugstack.includes && plugstack.errors.empty()) {
-        findings.push_back({"plugstack", Level::warning,
-                            fmt::format("{} does not name spank_railhead.so", file)});
-    }
-}
-
-/// Whether the plugin would run the program beside tasks: one that is missing, or that others than
-/// root could have written, is not run.
-void check_helper(const std::string& plugstack, const std::string& slurm_conf, Findings& findings) {
-    for (const auto& line : read_plugstack(plugstack).lines) {
-        const auto arguments = rails::parse_plugin_arguments(line.arguments);
-        if (!arguments || arguments->helper.empty()) {
-            continue;
-        }
-        struct stat status {};
-        if (::stat(arguments->helper.c_str(), &status) != 0) {
-            findings.push_back({"helper", Level::advice,
-                                fmt::format("{} is not on this machine: nodes need it for --ckpt-signal and "
-                                            "--ckpt-dir (helper= of plugstack.conf names another)",
-                                            printable(arguments->helper))});
-        } else if (const auto trusted = check_trusted(status, arguments->helper,
-                                                      policy::trusted_owner(slurm_conf));
-                   !trusted) {
-            findings.push_back({"helper", Level::error, to_string(trusted.error())});
-        }
-    }
-}
-
-/// Whether the plugin on the nodes would take the recorded node that it is given, where that file
-/// is here too.
-void check_recorded_node(const std::string& plugstack, const std::string& slurm_conf,
-                         Findings& findings) {
-    for (const auto& line : read_plugstack(plugstack).lines) {
-        const auto arguments = rails::parse_plugin_arguments(line.arguments);
-        if (!arguments || arguments->topology.empty()) {
-            continue;
-        }
-        const auto text = read_trusted_file(arguments->topology, policy::trusted_owner(slurm_conf));
-        if (!text && text.error().code != Errc::not_found) {
-            findings.push_back(
-                {"plugstack", Level::error, fmt::format("topology=: {}", to_string(text.error()))});
-        }
-    }
-}
-
-/// The value of KEY in a line of scontrol's "KEY=VALUE KEY=VALUE"; empty when it is not there.
-std::string_view value_in(std::string_view line, std::string_view key) {
-    for (const auto word : split_words(line)) {
-        if (word.size() > key.size() && word.starts_with(key) && word[key.size()] == '=') {
-            return word.substr(key.size() + 1);
-        }
-    }
-    return {};
-}
-
-/// Node sets by name, as slurmctld has them: partitions, or leaves.
-using NodeSets = std::map<std::string, std::vector<std::string>>;
-
-/// Reads the lines of `scontrol show …` that have both keys; nothing when slurmctld does not answer.
-std::optional<NodeSets> ask_controller(const std::vector<std::string>& command,
-                                       std::string_view name_key, std::string_view line_part) {
-    const auto text = output_of(command, std::chrono::seconds{5});
-    if (!text) {
-        return std::nullopt;
-    }
-    NodeSets sets;
-    for (const auto line : split(*text, '\n')) {
-        const auto name = value_in(line, name_key);
-        auto nodes = job::expand_hostlist(value_in(line, "Nodes"));
-        if (!name.empty() && nodes && line.find(line_part) != std::string_view::npos) {
-            std::ranges::sort(*nodes);
-            sets.emplace(name, std::move(*nodes));
-        }
-    }
-    return sets;
-}
-
-NodeSets partitions_of(const fabric::Cluster& cluster) {
-    NodeSets sets;
-    for (const auto& partition : cluster.partitions) {
-        auto& names = sets[partition.name];
-        for (const auto node : partition.nodes) {
-            names.push_back(cluster.nodes[node].name);
-        }
-        std::ranges::sort(names);
-    }
-    return sets;
-}
-
-NodeSets leaves_of(const fabric::Fabric& fabric, const fabric::Cluster& cluster) {
-    NodeSets sets;
-    const auto leaves = fabric.leaves();
-    for (std::size_t i = 0; i < leaves.size(); ++i) {
-        auto& names = sets[std::string{fabric.leaf_name(i)}];
-        for (const auto node : leaves[i]) {
-            // slurmctld leaves out what it does not know.
-            if (cluster.find_node(fabric.nodes[node])) {
-                names.push_back(fabric.nodes[node]);
-            }
-        }
-        std::ranges::sort(names);
-    }
-    return sets;
-}
-
-/// The leaves or blocks that slurmctld has; of one topology by name, where the file has names.
-std::optional<NodeSets> ask_for_leaves(const fabric::Fabric& fabric) {
-    std::vector<std::string> command{"scontrol", "-o", "show", "topology"};
-    if (!fabric.name.empty()) {
-        command.push_back(fabric.name);
-    }
-    const bool block = fabric.kind == fabric::Kind::block;
-    return ask_controller(command, block ? "BlockName" : "SwitchName", block ? "" : "Level=0");
-}
-
-/// Railhead reads slurm.conf and the topology by itself, so until a reconfigure it can know a
-/// cluster that slurmctld does not know yet.  Slurm tells no time of its last reconfigure: the
-/// contents are compared.
-void check_controller(const policy::Loaded& loaded, Findings& findings) {
-    if (!loaded.site) {
-        return;
-    }
-    const auto compare = [&](const std::string& path, const std::optional<NodeSets>& theirs,
-                             const NodeSets& ours) {
-        if (theirs && *theirs != ours) {
-            findings.push_back({"controller", Level::warning,
-                                fmt::format("{} is newer than what slurmctld has in force: "
-                                            "scontrol reconfigure",
-                                            path)});
-        }
-    };
-    const auto partitions =
-        ask_controller({"scontrol", "-o", "show", "partition"}, "PartitionName", "");
-    compare(loaded.slurm_conf_path, partitions, partitions_of(loaded.site->cluster));
-    for (const auto& one : loaded.site->fabrics) {
-        if (partitions && one.fabric.is_planned()) {
-            compare(loaded.topology_path, ask_for_leaves(one.fabric),
-                    leaves_of(one.fabric, loaded.site->cluster));
-        }
-    }
-}
-
 /// NCCL_TOPO_FILE of a type of node; the file is on the nodes, and often here as well.
 void check_topo_files(const policy::Loaded& loaded, Findings& findings) {
     if (!loaded.site) {
@@ -312,27 +80,6 @@ void check_topo_files(const policy::Loaded& loaded, Findings& findings) {
                                 printable(fmt::format("{}: topo_file \"{}\" is not on this machine: "
                                                       "NCCL goes without it where it is missing",
                                                       rails::called(type), type.topo_file))});
-        }
-    }
-}
-
-/// Nodes that slurmctld drained for a reason that has a remedy.
-void check_drained(const policy::Loaded& loaded, Findings& findings) {
-    if (!loaded.site) {
-        return;
-    }
-    const auto text = output_of({"sinfo", "--noheader", "--list-reasons", "--format=%N|%E"},
-                                std::chrono::seconds{5});
-    if (!text) {
-        return;  // no slurmctld answers
-    }
-    for (const auto line : split(*text, '\n')) {
-        const auto bar = line.find('|');
-        const auto reason = trim(line.substr(std::min(bar, line.size() - 1) + 1));
-        if (const auto advice = policy::advice_on_drain(reason); advice && bar < line.size()) {
-            findings.push_back({"controller", Level::warning,
-                                printable(fmt::format("{} is drained: {}: {}",
-                                                      trim(line.substr(0, bar)), reason, *advice))});
         }
     }
 }

@@ -21,12 +21,17 @@ namespace variable = checkpoint::variable;
 /// slurmctld answers in milliseconds; while it does not, a step starts without knowing its end.
 constexpr std::chrono::seconds answer_limit{2};
 
-/// What two variables say: Slurm's, which is the job's own, and ours, which may be another job's.
+/// What two variables say: ours, which names the job, and Slurm's (23.02 on).  Within another job srun
+/// hands on that job's until slurmstepd sets the own one behind user_init, so the number of the job
+/// has to fit.
 std::optional<std::int64_t> told_end(std::uint32_t job, const Lookup& lookup) {
-    if (const auto end = parse_number<std::int64_t>(lookup("SLURM_JOB_END_TIME").value_or(""))) {
+    if (const auto end = checkpoint::read_job_end(lookup(variable::job_end).value_or(""), job)) {
         return end;
     }
-    return checkpoint::read_job_end(lookup(variable::job_end).value_or(""), job);
+    if (parse_number<std::uint32_t>(lookup("SLURM_JOB_ID").value_or("")) != job) {
+        return std::nullopt;
+    }
+    return parse_number<std::int64_t>(lookup("SLURM_JOB_END_TIME").value_or(""));
 }
 
 /// srun's own environment, which the step gets.

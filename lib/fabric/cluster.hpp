@@ -75,6 +75,7 @@ struct Cluster {
     std::string launch_parameters, proctrack, task_plugin;
     bool signals_children = false;      ///< SignalChildrenProcesses of cgroup.conf
     std::string preempt_type;           ///< PreemptType
+    std::string preempt_parameters;     ///< PreemptParameters
     std::string slurmctld_parameters;   ///< SlurmctldParameters
     bool enforce_part_limits = false;   ///< EnforcePartLimits other than NO
     std::string kill_on_bad_exit;       ///< KillOnBadExit, as written

@@ -31,6 +31,7 @@ constexpr std::pair<std::string_view, std::string Cluster::*> texts[] = {
     {"SlurmUser", &Cluster::slurm_user},
     {"PreemptMode", &Cluster::preempt_mode},
     {"PreemptType", &Cluster::preempt_type},
+    {"PreemptParameters", &Cluster::preempt_parameters},
     {"SlurmctldParameters", &Cluster::slurmctld_parameters},
     {"LaunchParameters", &Cluster::launch_parameters},
     {"ProctrackType", &Cluster::proctrack},

@@ -1,4 +1,4 @@
-// What hwloc knows about a node, as a Node.  The only user of hwloc.
+// What hwloc knows about a node, as a Node.  The only user of hwloc, with hwloc_cpus and hwloc_devices.
 //
 // hwloc is told to stay small: no GPU back-end (they start threads and load vendor libraries), no
 // cpuid (it moves the process from CPU to CPU), no caches, the Linux kernel's view of PCI only.

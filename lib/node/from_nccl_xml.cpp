@@ -1,9 +1,9 @@
 #include "node/from_nccl_xml.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,6 +13,7 @@
 
 #include "base/text.hpp"
 #include "node/limits.hpp"
+#include "node/nccl_distances.hpp"
 #include "node/nccl_values.hpp"
 
 namespace railhead::node {
@@ -25,21 +26,6 @@ constexpr unsigned class_bridge = 0x0604;
 constexpr unsigned class_ethernet = 0x0200;
 constexpr unsigned class_infiniband = 0x0207;
 
-/// The elements above a device, outermost first: its cpu, then PCI bridges.  Elements and not bus
-/// ids, since files exist that give one bus id to several bridges.
-using Place = std::vector<pugi::xml_node>;
-
-template <class Device>
-struct Found {
-    Device device;
-    Place place;
-    pugi::xml_node element;
-};
-
-std::string_view attribute(pugi::xml_node element, const char* name) {
-    return trim(element.attribute(name).as_string());
-}
-
 std::optional<std::uint32_t> hex_attribute(pugi::xml_node element, const char* name) {
     return parse_nccl_hex(attribute(element, name));
 }
@@ -50,24 +36,6 @@ std::string kind_of(pugi::xml_node pci) {
     const auto device = hex_attribute(pci, "device");
     return vendor && device ? fmt::format("{:04x}:{:04x}", *vendor, *device) : std::string{};
 }
-
-// ---- distances ----------------------------------------------------------------------------
-
-Path path_between(const Place& a, const Place& b) {
-    std::size_t common = 0;
-    while (common < std::min(a.size(), b.size()) && a[common] == b[common]) {
-        ++common;
-    }
-    if (common == 0) {
-        return Path::sys;  // other CPUs
-    }
-    if (common == 1) {
-        return Path::phb;  // only the CPUs are common: a[0] is a cpu element
-    }
-    return common == a.size() && common == b.size() ? Path::pix : Path::pxb;
-}
-
-// ---- reading ------------------------------------------------------------------------------
 
 /// Walks through the elements; the first thing that is wrong ends it.
 class Reader {
@@ -95,7 +63,6 @@ class Reader {
     Result<PciAddress> address_of(pugi::xml_node pci) const;
     Nic nic_on(pugi::xml_node pci) const;
     void add_paths();
-    void add_links();
 
     tl::unexpected<Error> bad(pugi::xml_node element, std::string message,
                               Errc code = Errc::bad_input) const {
@@ -105,8 +72,8 @@ class Reader {
     Node& node_;
     const TextPlaces& places_;
     std::optional<unsigned> numa_;  ///< of the cpu element that is read
-    std::vector<Found<Gpu>> gpus_;
-    std::vector<Found<Nic>> nics_;
+    std::vector<NcclDevice<Gpu>> gpus_;
+    std::vector<NcclDevice<Nic>> nics_;
     pugi::xml_node unknown_;  ///< the first PCI function without class
 };
 
@@ -293,41 +260,6 @@ void Reader::add_paths() {
     }
 }
 
-/// NVLinks between two GPUs are counted where they point to each other; where they point to
-/// switches, a GPU reaches each other one with all that it has there, as nvidia-smi counts too.
-void Reader::add_links() {
-    std::map<PciAddress, std::size_t> position;
-    for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu) {
-        position.emplace(*gpus_[gpu].device.pci, gpu);
-    }
-    std::vector<unsigned> to_switches(gpus_.size());
-    std::vector<std::vector<unsigned>> direct(gpus_.size(), std::vector<unsigned>(gpus_.size()));
-    for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu) {
-        const auto element = gpus_[gpu].element.child("gpu");
-        for (const auto link : element.children()) {
-            const std::string_view name{link.name()};
-            const auto target = parse_pci_address(attribute(link, "target"));
-            if ((name != "nvlink" && name != "xgmi") || !target) {
-                continue;
-            }
-            const auto count = link.attribute("count").as_uint(1);
-            if (const auto peer = position.find(*target); peer == position.end()) {
-                to_switches[gpu] += name == "nvlink" ? count : 0;
-            } else if (peer->second != gpu) {
-                direct[gpu][peer->second] += name == "nvlink" ? count : 1;
-            }
-        }
-    }
-    for (std::size_t a = 0; a < gpus_.size(); ++a) {
-        auto& row = node_.links.emplace_back();
-        for (std::size_t b = 0; b < gpus_.size(); ++b) {
-            const auto through = std::min(to_switches[a], to_switches[b]);
-            row.push_back({a == b ? Path::pix : path_between(gpus_[a].place, gpus_[b].place),
-                           a == b ? 0 : std::max(direct[a][b], through)});
-        }
-    }
-}
-
 Result<void> Reader::finish() {
     if (unknown_ && (gpus_.empty() || nics_.empty())) {
         return bad(unknown_,
@@ -344,7 +276,7 @@ Result<void> Reader::finish() {
         node_.cores.emplace_back().add(cpu);
     }
     add_paths();
-    add_links();
+    add_links(node_, gpus_);
     for (auto& gpu : gpus_) {
         gpu.device.index = static_cast<unsigned>(node_.gpus.size());
         node_.gpus.push_back(std::move(gpu.device));

@@ -1,5 +1,5 @@
 // What NCCL knows about a node, as a Node: the topology XML of NCCL and RCCL.  The only user of
-// pugixml.
+// pugixml, with nccl_distances.
 //
 // NCCL writes it where NCCL_TOPO_DUMP_FILE says, and reads it from NCCL_TOPO_FILE, by which clouds
 // tell what a virtual machine hides.  Its tree has one bridge for a whole PCIe switch, and below

@@ -2,7 +2,7 @@
 //
 // Slurm kills what it preempts at once unless the partition, or the QOS, has a GraceTime; and
 // within it sends SIGTERM, not the job's own --signal, unless SlurmctldParameters has
-// preempt_send_user_signal.  Both are so from 22.05 to 26.05.
+// preempt_send_user_signal or, as later manuals have it, PreemptParameters has send_user_signal.
 #include <algorithm>
 #include <cmath>
 
@@ -27,6 +27,11 @@ bool ends_jobs(const fabric::Cluster& cluster, const fabric::Partition& partitio
     const auto& mode =
         partition.preempt_mode.empty() ? cluster.preempt_mode : partition.preempt_mode;
     return has_word(mode, "CANCEL") || has_word(mode, "REQUEUE");
+}
+
+bool sends_own_signal(const fabric::Cluster& cluster) {
+    return has_word(cluster.slurmctld_parameters, "preempt_send_user_signal") ||
+           has_word(cluster.preempt_parameters, "send_user_signal");
 }
 
 /// By QOS, PreemptMode and GraceTime are the QOS's own, in the database.
@@ -57,11 +62,11 @@ class PreemptionChecker {
                 check_grace(partition, by);
             }
         }
-        if (any && !has_word(site_.cluster.slurmctld_parameters, "preempt_send_user_signal")) {
+        if (any && !sends_own_signal(site_.cluster)) {
             findings_.push_back({"preemption", Level::warning,
-                                 "SlurmctldParameters has no preempt_send_user_signal: a preempted "
-                                 "job gets SIGTERM, "
-                                 "not the --signal at which it saves"});
+                                 "SlurmctldParameters has no preempt_send_user_signal (later: "
+                                 "PreemptParameters=send_user_signal): a preempted job gets "
+                                 "SIGTERM, not the --signal at which it saves"});
         }
         return std::move(findings_);
     }

@@ -69,8 +69,9 @@ TEST_CASE("a policy that changed shows what becomes otherwise", "[cli][policy]")
     CHECK(output.status == 1);
     CHECK_THAT(output.out, ContainsSubstring("FAILED  gang.sbatch: differs from gang.expected\n"
                                              "  --- gang.expected\n  +++ the review\n  @@ "));
-    CHECK_THAT(output.out, ContainsSubstring("\n  -  becomes  -N2 --exclusive --switches=1@60:00\n"
-                                             "  +  becomes  -N2 --exclusive --switches=1@1:00\n"));
+    CHECK_THAT(output.out, ContainsSubstring("\n  -  becomes  -N2 --exclusive --switches=1@60:00 "
+                                             "RAILHEAD_CKPT_INTERVAL=19949\n"
+                                             "  +  becomes  -N2 --exclusive --switches=1@1:00 "));
     CHECK_THAT(output.out, ContainsSubstring("ok      small.sbatch\n"));
     CHECK_THAT(output.out, ContainsSubstring("2 scripts: 1 as expected, 1 not\n"));
 }

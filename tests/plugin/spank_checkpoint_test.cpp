@@ -15,6 +15,7 @@ TEST_CASE("a step without GPUs is told of checkpoints when the job speaks of the
     auto& job = cpu_step(4);
     job.environment["RAILHEAD_CKPT_INTERVAL"] = "30m";
     job.environment["SLURM_RESTART_COUNT"] = "3";
+    job.environment["SLURM_JOB_ID"] = "7";
     job.environment["SLURM_JOB_END_TIME"] = "1796040000";
     auto plugin = plugin_with({"helper=off"});
 
@@ -27,6 +28,19 @@ TEST_CASE("a step without GPUs is told of checkpoints when the job speaks of the
     CHECK(variable("RAILHEAD_CKPT_DEADLINE") == "1796039880");
     CHECK(variable("RAILHEAD_CKPT_RESTARTS") == "3");
     CHECK(job.log.empty());
+}
+
+TEST_CASE("the end of a job around this one is not taken for its own", "[plugin][checkpoint]") {
+    auto& job = cpu_step(4);
+    job.environment["RAILHEAD_CKPT_INTERVAL"] = "30m";
+    job.environment["SLURM_JOB_ID"] = "6";
+    job.environment["SLURM_JOB_END_TIME"] = "1796040000";
+    job.environment["RAILHEAD_CKPT_DEADLINE"] = "1796039880";
+    auto plugin = plugin_with({"helper=off"});
+
+    run(plugin);
+
+    CHECK(variable("RAILHEAD_CKPT_DEADLINE") == "(unset)");
 }
 
 TEST_CASE("a step whose job says nothing of checkpoints pays nothing", "[plugin][checkpoint]") {

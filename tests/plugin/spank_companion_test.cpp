@@ -51,6 +51,7 @@ TEST_CASE("a task starts the clock as its sister, and its end is waited for",
     auto& job = cpu_step(1);
     job.environment = {{"RAILHEAD_CKPT_SIGNAL", "USR1"},
                        {"RAILHEAD_CKPT_INTERVAL", "60"},
+                       {"SLURM_JOB_ID", "7"},
                        {"SLURM_JOB_END_TIME", "1796040000"},
                        {"LD_PRELOAD", "/nonexistent.so"},
                        {"HOME", "/home/user"}};
@@ -92,7 +93,9 @@ TEST_CASE("a program that does not end is not waited for longer than a second",
     const auto helper = folder.write("helper", "#!/bin/sh\nexec sleep 60\n");
     ::chmod(helper.c_str(), 0755);
     auto& job = cpu_step(1);
-    job.environment = {{"RAILHEAD_CKPT_SIGNAL", "USR1"}, {"SLURM_JOB_END_TIME", "1796040000"}};
+    job.environment = {{"RAILHEAD_CKPT_SIGNAL", "USR1"},
+                       {"SLURM_JOB_ID", "7"},
+                       {"SLURM_JOB_END_TIME", "1796040000"}};
     auto plugin = plugin_with({"helper=" + helper});
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     REQUIRE(plugin.init() == 0);
@@ -124,7 +127,9 @@ TEST_CASE("the program ends with the last task of the node, not with the first",
     const auto helper = write_helper(folder);
     auto& job = cpu_step(1);
     job.items[S_JOB_LOCAL_TASK_COUNT] = 2;
-    job.environment = {{"RAILHEAD_CKPT_SIGNAL", "USR1"}, {"SLURM_JOB_END_TIME", "1796040000"}};
+    job.environment = {{"RAILHEAD_CKPT_SIGNAL", "USR1"},
+                       {"SLURM_JOB_ID", "7"},
+                       {"SLURM_JOB_END_TIME", "1796040000"}};
     auto plugin = plugin_with({"helper=" + helper});
     REQUIRE(plugin.init() == 0);
     REQUIRE(plugin.user_init() == 0);
@@ -178,7 +183,8 @@ TEST_CASE("which step has a clock, and which a watcher", "[plugin][checkpoint]")
     const auto helper = telling_helper(folder, log);
     auto& job = cpu_step(2, c.node);
     job.items[S_JOB_STEPID] = c.step;
-    job.environment = {{"SLURM_JOB_END_TIME", "1796040000"}, {"SLURM_JOB_NUM_NODES", "2"}};
+    job.environment = {
+        {"SLURM_JOB_ID", "7"}, {"SLURM_JOB_END_TIME", "1796040000"}, {"SLURM_JOB_NUM_NODES", "2"}};
     const std::map<std::string, std::string> wishes{{"RAILHEAD_CKPT_SIGNAL", c.signal},
                                                     {"RAILHEAD_CKPT_DIR", c.folder},
                                                     {"RAILHEAD_CKPT_WATCHED", c.watched}};
@@ -209,7 +215,9 @@ TEST_CASE("a program that others could have written is not run", "[plugin][check
     const auto helper = write_helper(folder);
     ::chmod(helper.c_str(), 0775);
     auto& job = cpu_step(1);
-    job.environment = {{"RAILHEAD_CKPT_SIGNAL", "USR1"}, {"SLURM_JOB_END_TIME", "1796040000"}};
+    job.environment = {{"RAILHEAD_CKPT_SIGNAL", "USR1"},
+                       {"SLURM_JOB_ID", "7"},
+                       {"SLURM_JOB_END_TIME", "1796040000"}};
     auto plugin = plugin_with({"helper=" + helper});
     run(plugin);
     CHECK(job.has_logged("no checkpoint clock and no watcher: \"" + helper +
@@ -236,7 +244,6 @@ TEST_CASE("a listed variable declares where it is set and does not say no", "[pl
     auto& job = step("0-7", 1, 0);
     job.items[S_JOB_NNODES] = 2;
     job.environment["RESUME"] = value;
-    job.environment["SLURM_JOB_END_TIME"] = "1796040000";
     Plugin plugin{{"topology=" + railhead::test::node_file("two-cpu-8gpu.xml"),
                    "nccl_conf=/nonexistent", "health=off", "helper=" + helper, "policy=" + policy}};
     start_task(plugin);

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -159,6 +160,14 @@ inline Ended in_child(const std::function<void()>& body) {
     ::waitpid(child, &status, 0);
     ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
     return ended;
+}
+
+/// What a step with these GPUs leaves to the steps inside of it.
+inline std::map<std::string, std::string> environment_of_step(const std::string& gpus) {
+    step(gpus, 1, 0);
+    Plugin plugin;
+    REQUIRE(plugin.run_step() == 0);
+    return job().environment;
 }
 
 }  // namespace spank_host

@@ -28,7 +28,8 @@ def catch(number, frame):
     write()
 def write():
     env = os.environ
-    place = f"{env.get('SLURM_STEP_ID', 'batch')}.{env.get('SLURM_PROCID', '0')}.{os.getpid()}"
+    step = env.get("SLURM_STEP_ID", "batch")  # of later releases also the batch step's, below zero
+    place = f"{'batch' if step.startswith('-') else step}.{env.get('SLURM_PROCID', '0')}.{os.getpid()}"
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reports", place)
     with open(path + ".new", "w") as file:
         json.dump({"role": role, "got": got, "env": dict(env), "child": child, "pid": os.getpid(), "began": began}, file)

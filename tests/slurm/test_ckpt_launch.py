@@ -185,13 +185,16 @@ def test_the_end_is_asked_once_a_job_and_never_by_a_node(start):
     def asked():
         user = pwd.getpwnam(rig.user).pw_uid
         return len(re.findall(rf"REQUEST_JOB_INFO_SINGLE from UID={user}\b", rig.log("slurmctld")))
+    has_variable = rig.version >= (23, 2)  # SLURM_JOB_END_TIME
     before = asked()
     batch(rig, "srun -N4 CATCH 0; srun -N4 CATCH 0", "-N4", "-t10", "--ckpt-interval=auto")
-    assert asked() - before == 1
+    once = asked() - before
+    assert once == (0 if has_variable else 1)
     srun(rig, "0", options=["-N4", "-t10", "--ckpt-interval=auto"])
-    assert asked() - before == 2
+    assert asked() - before - once in ([0, 1] if has_variable else [1])
+    twice = asked()
     batch(rig, "srun -N4 CATCH 0", "-N4", "-t10")
-    assert asked() - before == 2
+    assert asked() == twice
 
 
 # -- the site ---------------------------------------------------------------------------------

@@ -4,12 +4,13 @@ The trainer writes checkpoints when the clock's signal tells it to, and not by i
 has seen the signal arrive.
 """
 
+import json
 import re
 import time
 
 import pytest
 
-from conftest import empty, needs_freezer
+from conftest import BUILD, empty, needs_freezer
 from keeper import wait_until
 from training import Run, training_rig
 
@@ -19,11 +20,11 @@ INTERVAL, COST, STEP = 2, 0.2, 0.1  # seconds
 EACH = f"--step={STEP} --cost={COST}"
 BY_SIGNAL = f"{EACH} --interval=0"
 TWO_NODES = ("-N2", "--gpus-per-node=2", "--ntasks-per-node=2", "--time=10", f"--ckpt-interval={INTERVAL}")
-POLICY = 'mode = "enforce"\n[checkpoint]\nmode = "enforce"\nclock = true\n'
+POLICY = 'mode = "enforce"\ncheckpoint.clock = true\n'
 
 
 @pytest.fixture(scope="module")
-def training():
+def training(plugins):
     with training_rig(policy=POLICY) as rig:
         yield rig
 
@@ -39,7 +40,7 @@ def rig(training):
 
 @pytest.fixture
 def run(rig, request):
-    return Run(rig, re.sub(r"\W", "_", request.node.name.removeprefix("test_"))[:60])
+    return Run(rig, re.sub(r"\W", "_", request.node.name.removeprefix("test_")))
 
 
 def assert_little_lost(run, most_lost=INTERVAL + COST + STEP, most_until=60):
@@ -112,7 +113,7 @@ def test_a_preempted_job_keeps_all_its_work(rig, run):
 
 def test_a_cancelled_job_stays_cancelled_and_keeps_all_its_work(rig, run):
     run.submit("srun", *TWO_NODES, steps=400, trainer_options=BY_SIGNAL)
-    last = run.wait_for("step", iteration=15, rank=0)["time"]
+    run.wait_for("step", iteration=15, rank=0)
 
     rig.run(["scancel", str(run.job.id)])
 
@@ -126,8 +127,11 @@ def test_a_cancelled_job_stays_cancelled_and_keeps_all_its_work(rig, run):
 # -- ranks -----------------------------------------------------------------------------------------
 
 
+CRASH = f"{BY_SIGNAL} --fault=crash --fault-at=15 --patient"
+
+
 def test_a_rank_that_crashes_ends_the_job_at_once(rig, run):
-    run.submit("srun", *TWO_NODES, steps=400, trainer_options=f"{BY_SIGNAL} --fault=crash --fault-at=15")
+    run.submit("srun", *TWO_NODES, steps=400, trainer_options=CRASH)
     crash = run.wait_for("fault")["time"]
 
     info = rig.wait_job(run.job)
@@ -136,12 +140,24 @@ def test_a_rank_that_crashes_ends_the_job_at_once(rig, run):
     assert time.time() - crash < 15
 
 
-def test_a_rank_that_hangs_is_ended_by_the_others_patience(rig, run):
-    run.submit("srun", *TWO_NODES, steps=400, trainer_options=f"{BY_SIGNAL} --fault=hang --fault-at=15 --timeout=3")
+def test_a_job_that_lingers_after_one_rank_died_is_told_of_and_its_site_too(rig, run):
+    run.submit("srun", *TWO_NODES, steps=400, trainer_options=CRASH, edit=lambda script: script.replace(" --kill-on-bad-exit=1", ""))
+    run.wait_for("fault")
+
+    assert wait_until(lambda: f'no checkpoint in "{run.folder}/checkpoints" for ' in run.job.output(), 10), run.story()
+    assert rig.job_info(run.job)["JobState"] == "RUNNING"
+    check = json.loads(rig.run([BUILD / "cli" / "railhead", "check", "--json"], user="root", check=False).stdout)
+    assert any(finding["text"].startswith("KillOnBadExit=0: when one rank dies the others wait for it") for finding in check["findings"])
+
+
+def test_a_rank_that_hangs_is_told_of_and_ended_by_the_others_patience(rig, run):
+    run.submit("srun", *TWO_NODES, steps=400, trainer_options=f"{BY_SIGNAL} --fault=hang --fault-at=25 --timeout=8")
     hang = run.wait_for("fault")["time"]
 
+    assert wait_until(lambda: f'no checkpoint in "{run.folder}/checkpoints" for ' in run.job.output(), 7), run.story()
+
     assert rig.wait_job(run.job)["JobState"] == "FAILED", run.story()
-    assert time.time() - hang < 20
+    assert time.time() - hang < 25
 
 
 # -- fewer nodes -----------------------------------------------------------------------------------

@@ -176,8 +176,10 @@ def main():
     host = options.rdzv_endpoint.partition(":")[0]
     path = Path("torchrun.{}.{}.{}".format(options.rdzv_id, os.environ.get("SLURM_RESTART_COUNT", 0),
                                            os.environ.get("SLURM_STEP_ID", "batch"))).absolute()
+    meeting = None
     if os.environ.get("SLURMD_NODENAME") == host or not host:
-        if os.fork() == 0:
+        meeting = os.fork()
+        if meeting == 0:
             Meeting(options, path).run()
             os._exit(0)
     agent = Agent(options, path)
@@ -186,7 +188,10 @@ def main():
         agent.end()
         sys.exit(1)
     signal.signal(signal.SIGTERM, leave)
-    sys.exit(agent.run())
+    status = agent.run()
+    if meeting:
+        os.waitpid(meeting, 0)  # the step ends its processes with its last task
+    sys.exit(status)
 
 
 if __name__ == "__main__":

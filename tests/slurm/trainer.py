@@ -353,6 +353,8 @@ class Trainer:
             return f"rank {self.place.rank}: {error}"
         except PeerLost as error:
             self.tell("lost", why=str(error))
+            while self.options.patient:
+                time.sleep(1)
             return f"rank {self.place.rank}: another rank is gone: {error}"
         finally:
             for worker in self.workers:
@@ -374,6 +376,7 @@ def parse_options():
     parser.add_argument("--workers", type=int, default=0, help="processes of each rank that load data and catch no signal")
     parser.add_argument("--unprepared", action="store_true", help="catch no signal")
     parser.add_argument("--timeout", type=float, default=60, help="seconds to wait for another rank")
+    parser.add_argument("--patient", action="store_true", help="wait for a rank that is gone for ever, as NCCL may")
     parser.add_argument("--fault", choices=["crash", "hang"], help="what happens to a rank in the first attempt")
     parser.add_argument("--fault-rank", type=int, default=1)
     parser.add_argument("--fault-at", type=int, default=-1, metavar="ITERATION")

@@ -7,11 +7,10 @@ import os
 import pwd
 import re
 import shutil
-import time
 from pathlib import Path
 
 import trainer
-from conftest import CHECKOUT, PLUGINS
+from conftest import BUILD, CHECKOUT, PLUGINS
 from keeper import wait_until
 from rig import PATH, Job, Rig, RigError
 
@@ -20,12 +19,14 @@ HERE = Path(__file__).parent
 
 
 def training_rig(nodes=4, **options):
-    """A cluster whose nodes may die and whose jobs may be preempted, with the plugin of the nodes."""
+    """A cluster whose nodes may die and whose jobs may be preempted, with both plugins."""
     options.setdefault("plugins", PLUGINS)
-    options.setdefault("plugstack", "optional {plugins}/spank_railhead.so\n")
+    options.setdefault("plugstack", f"optional {{plugins}}/spank_railhead.so helper={BUILD}/spank/railhead-ckpt\n")
+    options.setdefault("job_submit", True)
     options.setdefault("grace", 8)
-    return Rig(nodes, gpus=2, sockets=2, cores=4, proctrack="cgroup", node_timeout=6,
-               **{**options, "extra": "SlurmctldParameters=preempt_send_user_signal\n" + options.get("extra", "")})
+    options.setdefault("proctrack", "cgroup")
+    options["extra"] = "SlurmctldParameters=preempt_send_user_signal\n" + options.get("extra", "")
+    return Rig(nodes, gpus=2, sockets=2, cores=4, node_timeout=6, **options)
 
 
 class Run:
@@ -52,6 +53,12 @@ class Run:
                               env={"PATH": f"{self.folder}:{PATH}", "TRAINER_OPTIONS": trainer_options, **(env or {})})
         self.job = Job(int(re.search(r"Submitted batch job (\d+)", result.stdout)[1]), result.stdout, result.stderr, script)
         return self
+
+    def tell_to_end(self, task=None):
+        """As Slurm does when it preempts a job: SIGTERM to the tasks and to the script."""
+        job = str(self.job.id) if task is None else f"{self.job.id}_{task}"
+        self.rig.run(["scancel", "--signal=TERM", job])
+        self.rig.run(["scancel", "--batch", "--signal=TERM", job])
 
     # -- what happened ------------------------------------------------------------------------
 
@@ -99,7 +106,3 @@ class Run:
         kept = [one["time"] for one in steps if one["iteration"] <= again["iteration"]]
         return steps[-1]["time"] - (kept[-1] if kept else steps[0]["time"]), \
             self.events("step", attempt=attempt + 1, rank=0)[0]["time"] - steps[-1]["time"]
-
-
-def sleep_until(when):
-    time.sleep(max(0, when - time.time()))

@@ -34,13 +34,23 @@ TEST_CASE("a preempted job needs a grace time and its own signal: check says whe
         "warning: partition \"main\" has GraceTime=0: a preempted job needs 1 min for a step and a "
         "checkpoint: GraceTime=60\n";
     const auto signal =
-        "warning: SlurmctldParameters has no preempt_send_user_signal: a preempted job gets SIGTERM, "
+        "warning: SlurmctldParameters has no preempt_send_user_signal (later: "
+        "PreemptParameters=send_user_signal): a preempted job gets SIGTERM, "
         "not the --signal at which it saves\n";
 
     CHECK(findings("preempt/partition_prio", "REQUEUE", "", 0, "") == std::string{grace} + signal);
     CHECK(findings("preempt/partition_prio", "REQUEUE", "", 0, both) == grace);
     CHECK(findings("preempt/partition_prio", "CANCEL", "", 60, "") == signal);
     CHECK(findings("preempt/partition_prio", "GANG,REQUEUE", "", 60, both).empty());
+}
+
+TEST_CASE("later releases have another name for the own signal at preemption", "[check][checkpoint]") {
+    auto site = test::make_site("");
+    site.cluster.preempt_type = "preempt/partition_prio";
+    site.cluster.preempt_mode = "REQUEUE";
+    site.cluster.preempt_parameters = "youngest_first,send_user_signal";
+    site.partitions.front().limits.grace_time_s = 60;
+    CHECK(policy::check_preemption(site).empty());
 }
 
 TEST_CASE("the grace time needed is the site's cost and step", "[check][checkpoint]") {

@@ -97,7 +97,7 @@ TEST_CASE("an interval that the job around was told is no wish", "[script][check
     CHECK(words.history == (source == "history"));
 }
 
-TEST_CASE("--export says which variables a job declares by", "[script][checkpoint]") {
+TEST_CASE("the option --export says which variables a job declares by", "[script][checkpoint]") {
     struct Case {
         std::string why, option, resume, other, slurm;
     };

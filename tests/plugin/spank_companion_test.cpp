@@ -245,7 +245,6 @@ TEST_CASE("a listed variable declares where it is set and does not say no",
     auto& job = step("0-7", 1, 0);
     job.items[S_JOB_NNODES] = 2;
     job.environment["RESUME"] = value;
-    job.environment["SLURM_JOB_END_TIME"] = "1796040000";
     Plugin plugin{{"topology=" + railhead::test::node_file("two-cpu-8gpu.xml"),
                    "nccl_conf=/nonexistent", "health=off", "helper=" + helper, "policy=" + policy}};
     start_task(plugin);

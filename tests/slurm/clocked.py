@@ -11,6 +11,7 @@ LINE = f"optional {{plugins}}/spank_railhead.so cache=off helper={HELPER}\n"
 
 # catch SECONDS [SIGNAL,...]: runs so long, in spite of these signals (default USR1), and writes a file
 # reports/STEP.TASK.PID with its variables and, by the wall clock, each signal.  Other words of the line:
+#   until=N    ends when it has got so many
 #   late=S     catches them only after so many seconds
 #   loader     has a child, as a data loader is, that catches what it has inherited and says so
 #   bare       has a child that catches nothing
@@ -20,6 +21,7 @@ import json, os, signal, subprocess, sys, time
 seconds, *words = sys.argv[1:]
 options = dict(word.partition("=")[::2] for word in words)
 names = options.pop("signals", "USR1").split(",")
+until = int(options.get("until", 1000))
 got = []
 def catch(number, frame):
     got.append((signal.Signals(number).name[3:], time.time()))
@@ -42,7 +44,7 @@ if "bare" in options:
 elif "loader" in options and os.fork() == 0:
     role = "loader"
 write()
-while time.time() < end:
+while time.time() < end and len(got) < until:
     time.sleep(0.02)
 if role == "loader":
     os._exit(0)

@@ -36,6 +36,7 @@ struct Record {
     std::uint64_t costs = 0;         ///< how many had their write time seen
     double cost_sum_s = 0;
     std::vector<Broken> broken;  ///< of the last attempt
+    std::string trouble;         ///< why the folder cannot be looked at; empty: it can
     std::optional<Hold> hold;    ///< held by Railhead
 
     static constexpr std::size_t most_latest = 100;

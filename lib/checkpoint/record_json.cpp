@@ -159,6 +159,7 @@ std::string to_json(const Record& record) {
                  {"cost_sum_s", record.cost_sum_s},
                  {"latest", latest},
                  {"broken", broken},
+                 {"trouble", record.trouble},
                  {"hold", hold}});
 }
 
@@ -186,6 +187,7 @@ Result<Record> parse_record(std::string_view text) {
     for (const auto& one : from.objects("broken", Record::most_latest)) {
         record.broken.push_back({one.text("name"), one.text("why")});
     }
+    record.trouble = from.text("trouble");
     if (const auto hold = from.object("hold")) {
         record.hold = Hold{hold->seconds("since"), hold->text("reason"), hold->text("comment")};
     }

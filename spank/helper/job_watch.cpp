@@ -26,20 +26,13 @@ std::optional<std::string> own_variable(std::string_view name) {
     return value == nullptr ? std::nullopt : std::optional<std::string>{value};
 }
 
-/// A folder that cannot be opened has nothing in it: a trainer makes it when it first writes.
-checkpoint::Scan scan_folder(const std::string& path, const checkpoint::Watch& watch,
-                             Changes& changes, bool& is_again) {
-    const auto folder = checkpoint::Folder::open(path);
-    if (!folder) {
-        is_again = false;
-        return {};
+/// The folder in which a folder is named.
+std::string folder_above(std::string path) {
+    while (path.size() > 1 && path.ends_with('/')) {
+        path.pop_back();
     }
-    auto scan = checkpoint::scan_checkpoints(
-        *folder, {}, [&watch](const std::string& name, std::int64_t seal_ns) {
-            return watch.is_known(name, seal_ns);
-        });
-    is_again = changes.follow(*folder, scan);
-    return scan;
+    const auto slash = path.rfind('/');
+    return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
 }
 
 }  // namespace
@@ -127,8 +120,11 @@ void JobWatch::find_out_how_it_ended(Attempt& last, double now_s) const {
 }
 
 void JobWatch::begin(double now_s) {
+    // At once: what is written from now on is this attempt's.
+    if (const auto found = scan()) {
+        static_cast<void>(watch_.look(now_s, *found));
+    }
     read_record(now_s);
-    static_cast<void>(watch_.look(now_s, scan()));
     const auto before = std::span{record_.attempts}.first(record_.attempts.size() - 1);
     const auto failures = checkpoint::failures_in_a_row(before);
     if (options_.hold && attempt().checkpoints == 0 && !record_.hold &&
@@ -183,11 +179,40 @@ void JobWatch::release() {
 
 // ---- looks ---------------------------------------------------------------------------------
 
-checkpoint::Scan JobWatch::scan() {
+/// A folder that is not there has nothing in it: a trainer makes it when it first writes.  One that
+/// cannot be opened tells nothing, not even that what was seen in it is gone.
+std::optional<checkpoint::Scan> JobWatch::scan() {
     const auto begun = std::chrono::steady_clock::now();
-    auto scan = scan_folder(options_.folder, watch_, changes_, is_again_);
+    const auto folder = checkpoint::Folder::open(options_.folder);
+    is_there_ = folder.has_value();
+    is_again_ = false;
+    if (folder || folder.error().code == Errc::not_found) {
+        trouble_.clear();
+    } else {
+        meet_trouble(folder.error().message);
+        return std::nullopt;
+    }
+    checkpoint::Scan scan;
+    if (folder) {
+        scan = checkpoint::scan_checkpoints(
+            *folder, {}, [this](const std::string& name, std::int64_t seal_ns) {
+                return watch_.is_known(name, seal_ns);
+            });
+        is_again_ = changes_.follow(*folder, scan);
+    } else if (const auto above = checkpoint::Folder::open(folder_above(options_.folder))) {
+        is_again_ = changes_.follow(*above, {});
+    }
     scan_took_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     return scan;
+}
+
+/// Says it once, however often it comes back.
+void JobWatch::meet_trouble(const std::string& trouble) {
+    trouble_ = trouble;
+    if (told_trouble_ != trouble) {
+        told_trouble_ = trouble;
+        say_("the checkpoints are not watched: " + trouble);
+    }
 }
 
 double JobWatch::soon_s(double looked_s) const {
@@ -200,6 +225,10 @@ double JobWatch::next_look_s(double looked_s) const {
     constexpr double heard_s = 30;  // inotify may have lost something
     constexpr double polled_s = 10;
     const auto usual_s = options_.poll_s.value_or(changes_.fd() >= 0 ? heard_s : polled_s);
+    constexpr double missing_s = 1;  // the first checkpoint may be short-lived
+    if (!is_there_) {
+        return std::max(looked_s + std::min(usual_s, is_again_ ? 0 : missing_s), soon_s(looked_s));
+    }
     auto next_s = is_again_ ? looked_s : looked_s + usual_s;
     if (const auto due_s = watch_.next_look_s()) {
         next_s = std::min(next_s, *due_s);
@@ -208,7 +237,12 @@ double JobWatch::next_look_s(double looked_s) const {
 }
 
 void JobWatch::look(double now_s) {
-    take(watch_.look(now_s, scan()), now_s);
+    if (const auto found = scan()) {
+        take(watch_.look(now_s, *found), now_s);
+    }
+    if (record_.trouble != trouble_) {
+        write();
+    }
 }
 
 void JobWatch::take(const checkpoint::News& news, double now_s) {
@@ -254,6 +288,7 @@ void JobWatch::keep_cost(double now_s) {
 }
 
 void JobWatch::write() {
+    record_.trouble = trouble_;
     if (!state_) {
         return;
     }
@@ -304,11 +339,16 @@ std::string JobWatch::summary(double now_s) const {
     if (!record_.broken.empty()) {
         text += fmt::format("; {} not complete", record_.broken.size());
     }
+    if (!trouble_.empty()) {
+        text += "; not watched: " + trouble_;
+    }
     return text;
 }
 
 void JobWatch::end(double now_s) {
-    take(watch_.finish(now_s, scan()), now_s);
+    if (const auto found = scan()) {
+        take(watch_.finish(now_s, *found), now_s);
+    }
     if (attempt().cause == Cause::unknown || attempt().cause == Cause::exited) {
         attempt().cause = ask_for_cause();
     }

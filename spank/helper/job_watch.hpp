@@ -47,7 +47,8 @@ class JobWatch {
     void hold(std::uint32_t failures, double now_s);
     void release();
     void put_comment_back();
-    [[nodiscard]] checkpoint::Scan scan();
+    [[nodiscard]] std::optional<checkpoint::Scan> scan();
+    void meet_trouble(const std::string& trouble);
     void take(const checkpoint::News& news, double now_s);
     void keep_cost(double now_s);
     void write();
@@ -64,7 +65,9 @@ class JobWatch {
     std::vector<double> costs_s_;             ///< of this attempt
     Changes changes_;
     bool is_again_ = false;  ///< something is followed that was not: look again at once
+    bool is_there_ = false;  ///< the folder
     double scan_took_s_ = 0;
+    std::string trouble_, told_trouble_;  ///< why the folder cannot be looked at
 };
 
 }  // namespace railhead::helper

@@ -33,6 +33,7 @@ Record example() {
     record.add({"step-1", "PyTorch DCP", 1500, 20.5, 1000, std::nullopt});
     record.add({"step-2", "PyTorch DCP", 2500, std::nullopt, 1000, 1000.0});
     record.broken = {{"step-3", "it has no .metadata"}};
+    record.trouble = "cannot open the folder";
     record.hold = Hold{2000, "it failed", "mine"};
     return record;
 }
@@ -78,6 +79,7 @@ TEST_CASE("a record survives the way through its file", "[checkpoint][record]") 
     CHECK(record->mean_cost_s() == 20.5);
     CHECK(record->mean_interval_s() == 1000);
     CHECK(record->hold->comment == "mine");
+    CHECK(record->trouble == "cannot open the folder");
 }
 
 TEST_CASE("what is no record is refused, whatever it is", "[checkpoint][record][hostile]") {

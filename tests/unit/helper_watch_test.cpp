@@ -1,7 +1,9 @@
 // The helper's own parts: its command line, and what it reads of Slurm.
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -103,6 +105,65 @@ TEST_CASE("an attempt behind one that nobody saw the end of is held, and freed b
     CHECK(job.calls() == "release 7\nupdate JobId=7 Comment=mine\n");
     CHECK_FALSE(job.record().hold);
     CHECK(job.record().attempts.back().checkpoints == 1);
+}
+
+TEST_CASE("the first checkpoint of a folder that the job makes counts", "[helper][folder]") {
+    const FakeJob job;
+    std::filesystem::remove(job.dir.path("ckpt"));
+    auto watch = job.start(0, now_s);
+    watch.begin(now_s);
+    const auto fd = watch.changes_fd();  // the folder above is followed
+    REQUIRE(fd >= 0);
+    watch.look(now_s + 1);
+    watch.drain_changes();
+    CHECK(watch.next_look_s(now_s + 1) <= now_s + 2);
+
+    job.checkpoint("step-1");
+    std::array<pollfd, 1> heard{{{fd, POLLIN, 0}}};
+    CHECK(::poll(heard.data(), heard.size(), 0) == 1);
+    watch.look(now_s + 2);
+
+    CHECK(job.record().attempts.back().checkpoints == 1);
+    CHECK(watch.next_look_s(now_s + 2) <= now_s + 3);  // what came before it was followed
+    watch.look(now_s + 3);
+    CHECK(watch.next_look_s(now_s + 3) > now_s + 5);
+}
+
+TEST_CASE("a folder that cannot be opened is told once, with the reason", "[helper][folder]") {
+    const FakeJob job;
+    std::filesystem::remove(job.dir.path("ckpt"));
+    const bool is_fifo = GENERATE(true, false);
+    if (is_fifo) {
+        REQUIRE(::mkfifo(job.dir.path("ckpt").c_str(), 0600) == 0);
+    } else {
+        static_cast<void>(job.dir.write("ckpt", ""));
+    }
+    auto watch = job.start(0, now_s);
+    watch.begin(now_s);
+    watch.look(now_s + 10);
+
+    const auto why = "cannot open the folder \"" + job.dir.path("ckpt") + "\": Not a directory";
+    CHECK(job.said == std::vector<std::string>{"the checkpoints are not watched: " + why});
+    CHECK(job.record().trouble == why);
+    watch.end(now_s + 20);
+    CHECK_THAT(job.said.back(), ContainsSubstring("0 checkpoints complete") &&
+                                    ContainsSubstring("; not watched: " + why));
+}
+
+TEST_CASE("what lies in a folder that can be opened only later is not this job's",
+          "[helper][folder]") {
+    const FakeJob job;
+    job.checkpoint("step-1");
+    std::filesystem::rename(job.dir.path("ckpt"), job.dir.path("aside"));
+    static_cast<void>(job.dir.write("ckpt", ""));
+    auto watch = job.start(0, now_s);
+    watch.begin(now_s);
+    std::filesystem::remove(job.dir.path("ckpt"));
+    std::filesystem::rename(job.dir.path("aside"), job.dir.path("ckpt"));
+    watch.look(now_s + 10);
+
+    CHECK(job.record().attempts.back().checkpoints == 0);
+    CHECK(job.record().trouble.empty());
 }
 
 TEST_CASE("a job that a person freed is held again, with one reason", "[helper][hold]") {

@@ -150,7 +150,10 @@ std::string to_json(const Record& record) {
     return dump({{"schema", record_schema},
                  {"job", record.job},
                  {"name", record.name},
+                 {"cluster", record.cluster},
+                 {"submitted", or_null(record.submitted_s)},
                  {"folder", record.folder},
+                 {"node_list", record.node_list},
                  {"interval_s", record.interval_s},
                  {"nodes", record.nodes},
                  {"attempts", attempts},
@@ -172,7 +175,10 @@ Result<Record> parse_record(std::string_view text) {
     Record record;
     record.job = from.count<std::uint32_t>("job");
     record.name = from.text("name");
+    record.cluster = from.text("cluster");
+    record.submitted_s = from.time("submitted");
     record.folder = from.text("folder");
+    record.node_list = from.text("node_list");
     record.interval_s = from.seconds("interval_s");
     record.nodes = from.count<std::uint64_t>("nodes");
     record.checkpoints = from.count<std::uint64_t>("checkpoints");

@@ -204,6 +204,54 @@ TEST_CASE("a job of that number long ago is another one", "[helper]") {
     CHECK(job.record().attempts.size() == 1);
 }
 
+TEST_CASE("of two watchers of an attempt the second ends without a word", "[helper][lock]") {
+    const FakeJob job;
+    auto first = job.start(0, now_s);
+    REQUIRE(first.begin(now_s));
+    CHECK_FALSE(job.start(0, now_s + 1).begin(now_s + 1));
+    CHECK(job.said.empty());
+    first.end(now_s + 2);
+    CHECK(job.record().attempts.size() == 1);
+}
+
+TEST_CASE("a step behind another has the watcher again, and so has the next attempt",
+          "[helper][lock]") {
+    const FakeJob job;
+    CHECK(job.start(0, now_s).begin(now_s));
+    CHECK(job.start(0, now_s + 10).begin(now_s + 10));
+    const auto stale = job.start(0, now_s + 20);
+    CHECK(job.start(1, now_s + 30).begin(now_s + 30));
+    CHECK(std::filesystem::is_empty(job.dir.path("railhead/watching")));
+}
+
+TEST_CASE("another job of this user in the same folder is told", "[helper][lock]") {
+    const FakeJob job;
+    auto other_options = job.options(0);
+    other_options.job = 9;
+    other_options.folder += "/";
+    JobWatch other{other_options, now_s, [](const std::string&) {}};
+    REQUIRE(other.begin(now_s));
+
+    CHECK(job.start(0, now_s).begin(now_s));
+
+    REQUIRE(job.said.size() == 1);
+    CHECK_THAT(job.said.front(), ContainsSubstring("job 9 has the same --ckpt-dir "));
+}
+
+TEST_CASE("a job of that number in another cluster is another one", "[helper]") {
+    const FakeJob job;
+    for (const auto* const cluster : {"one", "two"}) {
+        const test::ScopedVariable variable{"SLURM_CLUSTER_NAME", cluster};
+        auto watch = job.start(0, now_s);
+        CHECK(watch.begin(now_s));
+        job.checkpoint(cluster);
+        watch.look(now_s + 10);
+    }
+    CHECK(job.record().attempts.size() == 1);
+    CHECK(job.record().checkpoints == 1);
+    CHECK(job.record().cluster == "two");
+}
+
 TEST_CASE("a damaged record is put aside, and a new one begins", "[helper][hostile]") {
     const FakeJob job;
     job.start(0, now_s).begin(now_s);

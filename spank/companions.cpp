@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "checkpoint/variables.hpp"
 #include "companion.hpp"
 #include "job_end.hpp"
@@ -59,6 +60,19 @@ std::uint32_t job_of(const Session& session) {
     return session.number(S_JOB_ID).value_or(0);
 }
 
+/// The job whose checkpoints are watched: of the components of a heterogeneous job the first, whose
+/// number all of them have in common.  A variable of an outer job's is told by its size.
+std::uint32_t watched_job(const Session& session) {
+    const auto number = [&session](const char* name) {
+        return parse_number<std::uint32_t>(session.variable(name).value_or(""));
+    };
+    const auto job = job_of(session);
+    const auto first = number("SLURM_HET_JOB_ID");
+    const auto size = number("SLURM_HET_SIZE");
+    const bool is_component = first && size && job >= *first && job - *first < *size;
+    return is_component ? *first : job;
+}
+
 bool is_first_node(const Session& session) {
     return session.number(S_JOB_NODEID).value_or(0) == 0;
 }
@@ -88,6 +102,7 @@ std::vector<std::string> environment_of(const Session& session) {
     constexpr std::array names{"HOME",
                                "XDG_STATE_HOME",
                                "SLURM_CONF",
+                               "SLURM_CLUSTER_NAME",
                                "SLURM_JOB_NODELIST",
                                "SLURM_ARRAY_JOB_ID",
                                "SLURM_ARRAY_TASK_ID"};
@@ -147,16 +162,17 @@ std::vector<std::string> clock_words(const Session& session, const CheckpointSte
 }
 
 /// The batch or interactive step has the watcher; else the first node of a step.  Steps below know
-/// by a variable that there is one.
+/// by a variable that there is one; of those that do not, such as several steps at once, the one
+/// that comes first takes the watchers' lock, and the others end.
 bool has_watcher(const Session& session, const CheckpointStep& step) {
     const bool has_one = session.kind() == StepKind::step &&
-                         session.variable(variable::watched) == fmt::format("{}", job_of(session));
+                         session.variable(variable::watched) == fmt::format("{}", watched_job(session));
     return !step.folder.empty() && is_first_node(session) && !has_one;
 }
 
 std::vector<std::string> watch_words(const Session& session, const CheckpointStep& step) {
     Words words{current.helper, "watch"};
-    words.add("--job", job_of(session));
+    words.add("--job", watched_job(session));
     words.add("--name", session.variable("SLURM_JOB_NAME").value_or(""));
     words.add("--dir", step.folder);
     words.add("--interval", step.launch.interval_s);
@@ -208,7 +224,7 @@ void prepare_companions(const Session& session, const std::optional<CheckpointSt
     current.clock = clock ? make() : std::nullopt;
     current.watcher = watcher ? make() : std::nullopt;
     if (current.watcher) {
-        session.set(variable::watched, fmt::format("{}", job_of(session)));
+        session.set(variable::watched, fmt::format("{}", watched_job(session)));
     }
 }
 

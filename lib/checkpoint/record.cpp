@@ -1,6 +1,7 @@
 #include "checkpoint/record.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace railhead::checkpoint {
@@ -35,7 +36,34 @@ void Record::add(const Saved& checkpoint) {
     }
 }
 
+bool Record::is_of(const JobNow& now) const {
+    if (name != now.name || attempts.empty() || attempts.back().restarts > now.restarts) {
+        return false;
+    }
+    if (!cluster.empty() && !now.cluster.empty() && cluster != now.cluster) {
+        return false;
+    }
+    if (!now.submitted_s) {
+        return true;
+    }
+    if (attempts.back().restarts == now.restarts) {
+        return !submitted_s || *submitted_s == *now.submitted_s;
+    }
+    // The next attempt was submitted when the last one was requeued, by clocks that may differ.
+    constexpr double slack_s = 60;
+    return *now.submitted_s >= attempts.back().started_s - slack_s;
+}
+
+bool is_default_name(std::string_view name) {
+    // Of sbatch --wrap, of salloc, and of a script on sbatch's standard input.
+    constexpr std::array<std::string_view, 4> defaults{"", "wrap", "interactive", "sbatch"};
+    return std::ranges::find(defaults, name) != defaults.end();
+}
+
 void History::put(const std::string& name, const Costs::One& cost) {
+    if (is_default_name(name)) {
+        return;
+    }
     auto at = std::ranges::find(jobs_, name, &Costs::name);
     Costs found{name, {}};
     if (at != jobs_.end()) {
@@ -57,7 +85,7 @@ void History::put(const std::string& name, const Costs::One& cost) {
 
 std::optional<double> History::cost_s(std::string_view name) const {
     const auto at = std::ranges::find(jobs_, name, &Costs::name);
-    if (at == jobs_.end()) {
+    if (at == jobs_.end() || is_default_name(name)) {
         return std::nullopt;
     }
     constexpr std::size_t few = 5;

@@ -23,19 +23,30 @@ struct Hold {
     std::string comment;  ///< the job's own, put back when it is freed
 };
 
+/// What a watcher that begins knows of its job.
+struct JobNow {
+    std::string name, cluster;
+    std::uint32_t restarts = 0;
+    std::optional<double> submitted_s;  ///< of a requeued job: when it was requeued
+};
+
 /// jobs/ID.json, schema railhead.ckpt-record/1.
 struct Record {
     std::uint32_t job = 0;
     std::string name;
+    std::string cluster;                ///< by Slurm's name; empty: not known
+    std::optional<double> submitted_s;  ///< as Slurm says, of the attempt that ran last
     std::string folder;
+    std::string node_list;  ///< of the attempt that ran last
     double interval_s = 0;
     std::uint64_t nodes = 0;
-    std::vector<Attempt> attempts;   ///< oldest first; the last one runs, or was the last
-    std::uint64_t checkpoints = 0;   ///< all of them
-    std::vector<Saved> latest;  ///< the last most_latest of them, oldest first
-    std::uint64_t costs = 0;         ///< how many had their write time seen
+    std::vector<Attempt> attempts;  ///< oldest first; the last one runs, or was the last
+    std::uint64_t checkpoints = 0;  ///< all of them
+    std::vector<Saved> latest;      ///< the last most_latest of them, oldest first
+    std::uint64_t costs = 0;        ///< how many had their write time seen
     double cost_sum_s = 0;
     std::vector<Broken> broken;  ///< of the last attempt
+    std::string trouble;         ///< why the folder cannot be looked at; empty: it can
     std::optional<Hold> hold;    ///< held by Railhead
 
     static constexpr std::size_t most_latest = 100;
@@ -45,6 +56,10 @@ struct Record {
     /// Of the intervals between checkpoints of one attempt, among `latest`.
     [[nodiscard]] std::optional<double> mean_interval_s() const;
     void add(const Saved& checkpoint);
+
+    /// Whether it is of this job: another one may have had its number before, or have it in another
+    /// cluster with the same home folders.
+    [[nodiscard]] bool is_of(const JobNow& now) const;
 };
 
 [[nodiscard]] std::string to_json(const Record& record);
@@ -64,6 +79,9 @@ struct Costs {
     static constexpr std::size_t most = 9;
 };
 
+/// Whether Slurm calls a job so that was given no name: such jobs have nothing in common.
+[[nodiscard]] bool is_default_name(std::string_view name);
+
 /// history.json, schema railhead.ckpt-history/1.
 class History {
  public:
@@ -71,7 +89,8 @@ class History {
     [[nodiscard]] static Result<History> parse(std::string_view json);
     [[nodiscard]] std::string json() const;
 
-    /// Puts the cost of an attempt in, in place of what it cost before.
+    /// Puts the cost of an attempt in, in place of what it cost before.  Nothing is kept for names
+    /// that Slurm gives.
     void put(const std::string& name, const Costs::One& cost);
 
     /// The median of the last few attempts of jobs of this name; nothing where there was none.

@@ -150,7 +150,10 @@ std::string to_json(const Record& record) {
     return dump({{"schema", record_schema},
                  {"job", record.job},
                  {"name", record.name},
+                 {"cluster", record.cluster},
+                 {"submitted", or_null(record.submitted_s)},
                  {"folder", record.folder},
+                 {"node_list", record.node_list},
                  {"interval_s", record.interval_s},
                  {"nodes", record.nodes},
                  {"attempts", attempts},
@@ -159,6 +162,7 @@ std::string to_json(const Record& record) {
                  {"cost_sum_s", record.cost_sum_s},
                  {"latest", latest},
                  {"broken", broken},
+                 {"trouble", record.trouble},
                  {"hold", hold}});
 }
 
@@ -171,7 +175,10 @@ Result<Record> parse_record(std::string_view text) {
     Record record;
     record.job = from.count<std::uint32_t>("job");
     record.name = from.text("name");
+    record.cluster = from.text("cluster");
+    record.submitted_s = from.time("submitted");
     record.folder = from.text("folder");
+    record.node_list = from.text("node_list");
     record.interval_s = from.seconds("interval_s");
     record.nodes = from.count<std::uint64_t>("nodes");
     record.checkpoints = from.count<std::uint64_t>("checkpoints");
@@ -186,6 +193,7 @@ Result<Record> parse_record(std::string_view text) {
     for (const auto& one : from.objects("broken", Record::most_latest)) {
         record.broken.push_back({one.text("name"), one.text("why")});
     }
+    record.trouble = from.text("trouble");
     if (const auto hold = from.object("hold")) {
         record.hold = Hold{hold->seconds("since"), hold->text("reason"), hold->text("comment")};
     }

@@ -134,6 +134,9 @@ std::string checkpoint_status_text(const Record& record, double now_s) {
                record.latest.empty()
                    ? "none yet"
                    : fmt::format("{} complete, {}", record.checkpoints, last_text(record, now_s))});
+    if (!record.trouble.empty()) {
+        table.add({"Not watched", printable(record.trouble)});
+    }
     table.add({"Cost", cost_text(record)});
     table.add({"Interval", interval_text(record)});
     constexpr std::size_t few = 10;
@@ -170,7 +173,8 @@ std::string checkpoint_status_json(const Record& record, double now_s) {
         {"lost_s", failure == nullptr ? json(nullptr) : or_null(checkpoint::lost_s(*failure))},
         {"held", record.hold.has_value()},
         {"hold_reason", record.hold ? json(record.hold->reason) : json(nullptr)},
-        {"broken", broken}};
+        {"broken", broken},
+        {"trouble", record.trouble.empty() ? json(nullptr) : json(record.trouble)}};
     constexpr int indent = 2;
     return document.dump(indent, ' ', false, json::error_handler_t::replace) + "\n";
 }

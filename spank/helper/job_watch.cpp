@@ -20,26 +20,21 @@ using namespace std::chrono_literals;
 using checkpoint::Attempt;
 using checkpoint::Cause;
 
+constexpr const char* cluster_variable = "SLURM_CLUSTER_NAME";
+
 std::optional<std::string> own_variable(std::string_view name) {
     // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
     const char* value = std::getenv(std::string{name}.c_str());
     return value == nullptr ? std::nullopt : std::optional<std::string>{value};
 }
 
-/// A folder that cannot be opened has nothing in it: a trainer makes it when it first writes.
-checkpoint::Scan scan_folder(const std::string& path, const checkpoint::Watch& watch,
-                             Changes& changes, bool& is_again) {
-    const auto folder = checkpoint::Folder::open(path);
-    if (!folder) {
-        is_again = false;
-        return {};
+/// The folder in which a folder is named.
+std::string folder_above(std::string path) {
+    while (path.size() > 1 && path.ends_with('/')) {
+        path.pop_back();
     }
-    auto scan = checkpoint::scan_checkpoints(
-        *folder, {}, [&watch](const std::string& name, std::int64_t seal_ns) {
-            return watch.is_known(name, seal_ns);
-        });
-    is_again = changes.follow(*folder, scan);
-    return scan;
+    const auto slash = path.rfind('/');
+    return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
 }
 
 }  // namespace
@@ -55,35 +50,67 @@ JobWatch::JobWatch(const WatchOptions& options, double now_s, Say say)
 
 // ---- the start -----------------------------------------------------------------------------
 
-/// Whether a record is of this job, and not of one that had its number before.
-bool JobWatch::continues(const checkpoint::Record& found) const {
-    return found.name == options_.name && !found.attempts.empty() &&
-           found.attempts.back().restarts <= options_.restarts;
-}
-
-void JobWatch::read_record(double now_s) {
+void JobWatch::open_state() {
     const auto path = checkpoint::state_path(&own_variable);
     auto state = path ? checkpoint::StateFolder::make(*path, ::geteuid())
                       : Result<checkpoint::StateFolder>{tl::unexpected{path.error()}};
     if (!state) {
-        say_("no record of this job's checkpoints is kept: " + state.error().message);
-    } else {
-        state_ = std::move(*state);
-        auto found = state_->read_record(options_.job);
-        if (!found && found.error().code != Errc::not_found) {
-            const auto aside = state_->put_record_aside(options_.job);
-            say_(found.error().message +
-                 (aside ? fmt::format(": put aside as \"{}\", a new record begins", *aside)
-                        : std::string{": "} + aside.error().message));
-            if (!aside) {
-                state_.reset();
-            }
-        } else if (found && continues(*found)) {
+        return say_("no record of this job's checkpoints is kept: " + state.error().message);
+    }
+    state_ = std::move(*state);
+}
+
+/// Steps that run at once, or below a batch step that has a watcher, each start one.  Where the
+/// file system knows no locks, all of them watch.
+bool JobWatch::take_lock() {
+    if (!state_) {
+        return true;
+    }
+    auto lock = checkpoint::WatchLock::take(*state_, watcher());
+    if (lock && *lock) {
+        lock_.emplace(std::move(**lock));
+    }
+    return !lock || lock->has_value();
+}
+
+checkpoint::Watcher JobWatch::watcher() const {
+    return {own_variable(cluster_variable).value_or(""), options_.job, options_.restarts,
+            options_.folder};
+}
+
+void JobWatch::read_record(const checkpoint::JobNow& now) {
+    if (!state_) {
+        return;
+    }
+    auto found = state_->read_record(options_.job);
+    if (found) {
+        if (found->is_of(now)) {
             record_ = std::move(*found);
         }
+        return;
     }
+    if (found.error().code == Errc::not_found) {
+        return;
+    }
+    const auto aside = state_->put_record_aside(options_.job);
+    say_(found.error().message +
+         (aside ? fmt::format(": put aside as \"{}\", a new record begins", *aside)
+                : std::string{": "} + aside.error().message));
+    if (!aside) {
+        state_.reset();
+    }
+}
+
+void JobWatch::begin_attempt(double now_s) {
+    if (auto job = job_.look(5s)) {
+        job_at_start_ = std::move(*job);
+    }
+    const auto submitted_s = job_at_start_ ? job_at_start_->submitted_s : std::nullopt;
+    const auto cluster = watcher().cluster;
+    read_record({options_.name, cluster, options_.restarts, submitted_s});
     record_.job = options_.job;
     record_.name = options_.name;
+    record_.cluster = cluster;
     record_.folder = options_.folder;
     record_.interval_s = options_.interval_s;
     record_.nodes = options_.nodes;
@@ -92,19 +119,21 @@ void JobWatch::read_record(double now_s) {
     if (is_same) {  // another step of it
         attempt().ended_s.reset();
         attempt().cause = Cause::unknown;
-        return;
+    } else {
+        if (!record_.attempts.empty()) {
+            find_out_how_it_ended(attempt(), now_s);
+        }
+        if (record_.hold) {  // it runs, so somebody has freed it
+            own_comment_ = record_.hold->comment;
+            record_.hold.reset();
+        }
+        record_.attempts.push_back({options_.restarts, now_s, std::nullopt, Cause::unknown, 0, {}});
+        if (record_.attempts.size() > checkpoint::Record::most_attempts) {
+            record_.attempts.erase(record_.attempts.begin());
+        }
     }
-    if (!record_.attempts.empty()) {
-        find_out_how_it_ended(attempt(), now_s);
-    }
-    if (record_.hold) {  // it runs, so somebody has freed it
-        own_comment_ = record_.hold->comment;
-        record_.hold.reset();
-    }
-    record_.attempts.push_back({options_.restarts, now_s, std::nullopt, Cause::unknown, 0, {}});
-    if (record_.attempts.size() > checkpoint::Record::most_attempts) {
-        record_.attempts.erase(record_.attempts.begin());
-    }
+    record_.submitted_s = submitted_s;
+    record_.node_list = own_variable("SLURM_JOB_NODELIST").value_or("");
 }
 
 /// Accounting tells how an attempt ended, where there is some.  slurmctld alone keeps no more of it
@@ -121,14 +150,32 @@ void JobWatch::find_out_how_it_ended(Attempt& last, double now_s) const {
         last.cause = Cause::failed;  // it would not be requeued else
     }
     if (!last.ended_s) {
-        const auto job = job_.look(5s);
-        last.ended_s = std::max(last.started_s, job ? job->submitted_s.value_or(now_s) : now_s);
+        const auto requeued_s = job_at_start_ ? job_at_start_->submitted_s : std::nullopt;
+        last.ended_s = std::max(last.started_s, requeued_s.value_or(now_s));
     }
 }
 
-void JobWatch::begin(double now_s) {
-    read_record(now_s);
-    static_cast<void>(watch_.look(now_s, scan()));
+/// What lies in a folder of two jobs may be either's, so the other's checkpoints count here.
+void JobWatch::tell_of_others() {
+    const auto other = state_ ? checkpoint::other_job_in_folder(*state_, watcher()) : std::nullopt;
+    if (other) {
+        say_(
+            fmt::format("job {} has the same --ckpt-dir \"{}\": the checkpoints of both count here",
+                        *other, options_.folder));
+    }
+}
+
+bool JobWatch::begin(double now_s) {
+    open_state();
+    if (!take_lock()) {
+        return false;
+    }
+    // At once: what is written from now on is this attempt's.
+    if (const auto found = scan()) {
+        static_cast<void>(watch_.look(now_s, *found));
+    }
+    begin_attempt(now_s);
+    tell_of_others();
     const auto before = std::span{record_.attempts}.first(record_.attempts.size() - 1);
     const auto failures = checkpoint::failures_in_a_row(before);
     if (options_.hold && attempt().checkpoints == 0 && !record_.hold &&
@@ -138,13 +185,14 @@ void JobWatch::begin(double now_s) {
         put_comment_back();
     }
     write();
+    return true;
 }
 
 // ---- hold ----------------------------------------------------------------------------------
 
 void JobWatch::hold(std::uint32_t failures, double now_s) {
     const auto reason = checkpoint::hold_reason(failures, options_.job);
-    const auto job = job_.look(5s);
+    const auto& job = job_at_start_;
     if (job && !job->can_requeue) {
         return;
     }
@@ -183,11 +231,40 @@ void JobWatch::release() {
 
 // ---- looks ---------------------------------------------------------------------------------
 
-checkpoint::Scan JobWatch::scan() {
+/// A folder that is not there has nothing in it: a trainer makes it when it first writes.  One that
+/// cannot be opened tells nothing, not even that what was seen in it is gone.
+std::optional<checkpoint::Scan> JobWatch::scan() {
     const auto begun = std::chrono::steady_clock::now();
-    auto scan = scan_folder(options_.folder, watch_, changes_, is_again_);
+    const auto folder = checkpoint::Folder::open(options_.folder);
+    is_there_ = folder.has_value();
+    is_again_ = false;
+    if (folder || folder.error().code == Errc::not_found) {
+        trouble_.clear();
+    } else {
+        meet_trouble(folder.error().message);
+        return std::nullopt;
+    }
+    checkpoint::Scan scan;
+    if (folder) {
+        scan = checkpoint::scan_checkpoints(*folder, {},
+                                            [this](const std::string& name, std::int64_t seal_ns) {
+                                                return watch_.is_known(name, seal_ns);
+                                            });
+        is_again_ = changes_.follow(*folder, scan);
+    } else if (const auto above = checkpoint::Folder::open(folder_above(options_.folder))) {
+        is_again_ = changes_.follow(*above, {});
+    }
     scan_took_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     return scan;
+}
+
+/// Says it once, however often it comes back.
+void JobWatch::meet_trouble(const std::string& trouble) {
+    trouble_ = trouble;
+    if (told_trouble_ != trouble) {
+        told_trouble_ = trouble;
+        say_("the checkpoints are not watched: " + trouble);
+    }
 }
 
 double JobWatch::soon_s(double looked_s) const {
@@ -200,6 +277,10 @@ double JobWatch::next_look_s(double looked_s) const {
     constexpr double heard_s = 30;  // inotify may have lost something
     constexpr double polled_s = 10;
     const auto usual_s = options_.poll_s.value_or(changes_.fd() >= 0 ? heard_s : polled_s);
+    constexpr double missing_s = 1;  // the first checkpoint may be short-lived
+    if (!is_there_) {
+        return std::max(looked_s + std::min(usual_s, is_again_ ? 0 : missing_s), soon_s(looked_s));
+    }
     auto next_s = is_again_ ? looked_s : looked_s + usual_s;
     if (const auto due_s = watch_.next_look_s()) {
         next_s = std::min(next_s, *due_s);
@@ -208,7 +289,12 @@ double JobWatch::next_look_s(double looked_s) const {
 }
 
 void JobWatch::look(double now_s) {
-    take(watch_.look(now_s, scan()), now_s);
+    if (const auto found = scan()) {
+        take(watch_.look(now_s, *found), now_s);
+    }
+    if (record_.trouble != trouble_) {
+        write();
+    }
 }
 
 void JobWatch::take(const checkpoint::News& news, double now_s) {
@@ -254,6 +340,7 @@ void JobWatch::keep_cost(double now_s) {
 }
 
 void JobWatch::write() {
+    record_.trouble = trouble_;
     if (!state_) {
         return;
     }
@@ -304,11 +391,16 @@ std::string JobWatch::summary(double now_s) const {
     if (!record_.broken.empty()) {
         text += fmt::format("; {} not complete", record_.broken.size());
     }
+    if (!trouble_.empty()) {
+        text += "; not watched: " + trouble_;
+    }
     return text;
 }
 
 void JobWatch::end(double now_s) {
-    take(watch_.finish(now_s, scan()), now_s);
+    if (const auto found = scan()) {
+        take(watch_.finish(now_s, *found), now_s);
+    }
     if (attempt().cause == Cause::unknown || attempt().cause == Cause::exited) {
         attempt().cause = ask_for_cause();
     }

@@ -117,7 +117,9 @@ int watch(const std::vector<std::string>& arguments) {
     }
     const auto signals = take_signals();
     JobWatch job{*options, now_s(), &say};
-    job.begin(now_s());
+    if (!job.begin(now_s())) {
+        return 0;
+    }
     run(job, options->end_fd, signals.get());
     job.end(now_s());
     return 0;

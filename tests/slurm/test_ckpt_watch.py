@@ -118,6 +118,24 @@ def test_what_is_not_finished_is_named_and_does_not_count(rig):
     assert "0 checkpoints complete" in job.output()
 
 
+def test_a_folder_that_the_job_makes_has_its_first_checkpoint_counted(rig):
+    write, _ = LAYOUTS["PyTorch DCP"]
+    second = write.replace("step-100", "step-200")
+    job = submit(rig, f"rmdir ckpt; sleep 2; mkdir ckpt; {write}; sleep 0.7; rm -r ckpt/step-100; {second}; sleep 1")
+    rig.wait_job(job)
+
+    assert [one["name"] for one in record(rig, job)["latest"]] == ["step-100", "step-200"], job.output()
+
+
+def test_a_folder_that_cannot_be_opened_is_told_with_the_reason(rig):
+    job = submit(rig, "sleep 1", folder="/dev/null")
+    rig.wait_job(job)
+
+    why = 'cannot open the folder "/dev/null": Not a directory'
+    assert job.output().count(f"railhead: the checkpoints are not watched: {why}") == 1
+    assert status(rig, job)["trouble"] == why
+
+
 def test_a_checkpoint_that_does_not_come_is_told_once(rig):
     job = submit(rig, "sleep 5", interval=1)
     rig.wait_job(job)

@@ -10,6 +10,8 @@
 #include <map>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "checkpoint/schedule.hpp"
 #include "checkpoint/state_folder.hpp"
 #include "support/catch.hpp"
@@ -33,6 +35,7 @@ Record example() {
     record.add({"step-1", "PyTorch DCP", 1500, 20.5, 1000, std::nullopt});
     record.add({"step-2", "PyTorch DCP", 2500, std::nullopt, 1000, 1000.0});
     record.broken = {{"step-3", "it has no .metadata"}};
+    record.trouble = "cannot open the folder";
     record.hold = Hold{2000, "it failed", "mine"};
     return record;
 }
@@ -78,6 +81,7 @@ TEST_CASE("a record survives the way through its file", "[checkpoint][record]") 
     CHECK(record->mean_cost_s() == 20.5);
     CHECK(record->mean_interval_s() == 1000);
     CHECK(record->hold->comment == "mine");
+    CHECK(record->trouble == "cannot open the folder");
 }
 
 TEST_CASE("what is no record is refused, whatever it is", "[checkpoint][record][hostile]") {
@@ -138,6 +142,44 @@ TEST_CASE("a cost is the median of the last few attempts of that name", "[checkp
     const auto again = History::parse(history.json());
     REQUIRE(again);
     CHECK(again->cost_s("train") == 21);
+}
+
+TEST_CASE("jobs without a name have no history in common", "[checkpoint][history]") {
+    const auto* const name = GENERATE("wrap", "interactive", "sbatch", "");
+    History history;
+    history.put(name, {1, 0, 30, 100});
+    CHECK_FALSE(history.cost_s(name));
+    const auto old = History::parse(fmt::format(
+        R"({{"schema": "railhead.ckpt-history/1", "jobs": [{{"name": "{}", "costs": [{{"job": 1, "cost_s": 30}}]}}]}})",
+        name));
+    REQUIRE(old);
+    CHECK_FALSE(old->cost_s(name));
+}
+
+TEST_CASE("a record is of the job with its number, name, cluster and time of submission",
+          "[checkpoint][record]") {
+    Record record;
+    record.name = "train";
+    record.cluster = "alpha";
+    record.submitted_s = 900;
+    record.attempts = {{1, 1000, 2000, Cause::node, 0, {}}};
+    struct Case {
+        JobNow now;
+        bool is_of;
+        const char* why;
+    };
+    const auto [now, is_of, why] = GENERATE(values<Case>({
+        {{"train", "alpha", 1, 900}, true, "another step of the attempt"},
+        {{"train", "alpha", 2, 2000}, true, "the next attempt"},
+        {{"train", "", 1, {}}, true, "nothing speaks against it"},
+        {{"train", "alpha", 0, 900}, false, "attempts go up"},
+        {{"other", "alpha", 1, 900}, false, "a job keeps its name"},
+        {{"train", "beta", 1, 900}, false, "the same number in another cluster"},
+        {{"train", "alpha", 1, 901}, false, "submitted at another time"},
+        {{"train", "alpha", 2, 500}, false, "requeued before this attempt began"},
+    }));
+    CAPTURE(why);
+    CHECK(record.is_of(now) == is_of);
 }
 
 TEST_CASE("an attempt has one cost, its newest", "[checkpoint][history]") {

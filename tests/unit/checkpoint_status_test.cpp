@@ -57,6 +57,18 @@ TEST_CASE("the status of a job's checkpoints is told", "[ckpt-status]") {
           "Not complete  step-3: it has no .metadata\n");
 }
 
+TEST_CASE("a folder that cannot be looked at is told from one without checkpoints",
+          "[ckpt-status]") {
+    Record record;
+    record.job = 5;
+    record.trouble = "cannot open the folder \"/root\": Permission denied";
+
+    CHECK_THAT(report::checkpoint_status_text(record, 200),
+               ContainsSubstring("Not watched  cannot open the folder \"/root\": Permission"));
+    CHECK(nlohmann::json::parse(report::checkpoint_status_json(record, 200))["trouble"] ==
+          record.trouble);
+}
+
 TEST_CASE("a job that is held says why, and one without checkpoints says so", "[ckpt-status]") {
     Record record;
     record.job = 5;

@@ -1,7 +1,9 @@
 // The helper's own parts: its command line, and what it reads of Slurm.
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -105,6 +107,65 @@ TEST_CASE("an attempt behind one that nobody saw the end of is held, and freed b
     CHECK(job.record().attempts.back().checkpoints == 1);
 }
 
+TEST_CASE("the first checkpoint of a folder that the job makes counts", "[helper][folder]") {
+    const FakeJob job;
+    std::filesystem::remove(job.dir.path("ckpt"));
+    auto watch = job.start(0, now_s);
+    watch.begin(now_s);
+    const auto fd = watch.changes_fd();  // the folder above is followed
+    REQUIRE(fd >= 0);
+    watch.look(now_s + 1);
+    watch.drain_changes();
+    CHECK(watch.next_look_s(now_s + 1) <= now_s + 2);
+
+    job.checkpoint("step-1");
+    std::array<pollfd, 1> heard{{{fd, POLLIN, 0}}};
+    CHECK(::poll(heard.data(), heard.size(), 0) == 1);
+    watch.look(now_s + 2);
+
+    CHECK(job.record().attempts.back().checkpoints == 1);
+    CHECK(watch.next_look_s(now_s + 2) <= now_s + 3);  // what came before it was followed
+    watch.look(now_s + 3);
+    CHECK(watch.next_look_s(now_s + 3) > now_s + 5);
+}
+
+TEST_CASE("a folder that cannot be opened is told once, with the reason", "[helper][folder]") {
+    const FakeJob job;
+    std::filesystem::remove(job.dir.path("ckpt"));
+    const bool is_fifo = GENERATE(true, false);
+    if (is_fifo) {
+        REQUIRE(::mkfifo(job.dir.path("ckpt").c_str(), 0600) == 0);
+    } else {
+        static_cast<void>(job.dir.write("ckpt", ""));
+    }
+    auto watch = job.start(0, now_s);
+    watch.begin(now_s);
+    watch.look(now_s + 10);
+
+    const auto why = "cannot open the folder \"" + job.dir.path("ckpt") + "\": Not a directory";
+    CHECK(job.said == std::vector<std::string>{"the checkpoints are not watched: " + why});
+    CHECK(job.record().trouble == why);
+    watch.end(now_s + 20);
+    CHECK_THAT(job.said.back(), ContainsSubstring("0 checkpoints complete") &&
+                                    ContainsSubstring("; not watched: " + why));
+}
+
+TEST_CASE("what lies in a folder that can be opened only later is not this job's",
+          "[helper][folder]") {
+    const FakeJob job;
+    job.checkpoint("step-1");
+    std::filesystem::rename(job.dir.path("ckpt"), job.dir.path("aside"));
+    static_cast<void>(job.dir.write("ckpt", ""));
+    auto watch = job.start(0, now_s);
+    watch.begin(now_s);
+    std::filesystem::remove(job.dir.path("ckpt"));
+    std::filesystem::rename(job.dir.path("aside"), job.dir.path("ckpt"));
+    watch.look(now_s + 10);
+
+    CHECK(job.record().attempts.back().checkpoints == 0);
+    CHECK(job.record().trouble.empty());
+}
+
 TEST_CASE("a job that a person freed is held again, with one reason", "[helper][hold]") {
     const FakeJob job;
     for (std::uint32_t restarts = 0; restarts < 3; ++restarts) {
@@ -141,6 +202,54 @@ TEST_CASE("a job of that number long ago is another one", "[helper]") {
     job.start(5, now_s).begin(now_s);
     job.start(0, now_s + 100).begin(now_s + 100);
     CHECK(job.record().attempts.size() == 1);
+}
+
+TEST_CASE("of two watchers of an attempt the second ends without a word", "[helper][lock]") {
+    const FakeJob job;
+    auto first = job.start(0, now_s);
+    REQUIRE(first.begin(now_s));
+    CHECK_FALSE(job.start(0, now_s + 1).begin(now_s + 1));
+    CHECK(job.said.empty());
+    first.end(now_s + 2);
+    CHECK(job.record().attempts.size() == 1);
+}
+
+TEST_CASE("a step behind another has the watcher again, and so has the next attempt",
+          "[helper][lock]") {
+    const FakeJob job;
+    CHECK(job.start(0, now_s).begin(now_s));
+    CHECK(job.start(0, now_s + 10).begin(now_s + 10));
+    const auto stale = job.start(0, now_s + 20);
+    CHECK(job.start(1, now_s + 30).begin(now_s + 30));
+    CHECK(std::filesystem::is_empty(job.dir.path("railhead/watching")));
+}
+
+TEST_CASE("another job of this user in the same folder is told", "[helper][lock]") {
+    const FakeJob job;
+    auto other_options = job.options(0);
+    other_options.job = 9;
+    other_options.folder += "/";
+    JobWatch other{other_options, now_s, [](const std::string&) {}};
+    REQUIRE(other.begin(now_s));
+
+    CHECK(job.start(0, now_s).begin(now_s));
+
+    REQUIRE(job.said.size() == 1);
+    CHECK_THAT(job.said.front(), ContainsSubstring("job 9 has the same --ckpt-dir "));
+}
+
+TEST_CASE("a job of that number in another cluster is another one", "[helper]") {
+    const FakeJob job;
+    for (const auto* const cluster : {"one", "two"}) {
+        const test::ScopedVariable variable{"SLURM_CLUSTER_NAME", cluster};
+        auto watch = job.start(0, now_s);
+        CHECK(watch.begin(now_s));
+        job.checkpoint(cluster);
+        watch.look(now_s + 10);
+    }
+    CHECK(job.record().attempts.size() == 1);
+    CHECK(job.record().checkpoints == 1);
+    CHECK(job.record().cluster == "two");
 }
 
 TEST_CASE("a damaged record is put aside, and a new one begins", "[helper][hostile]") {

@@ -75,6 +75,7 @@ def assert_saved_by_signal(run, world, at_least=2):
 @pytest.mark.parametrize("example, options, world, steps, most_lost", [
     ("srun", TWO_NODES, 4, 65, 0),
     ("torchrun", TWO_NODES_TORCHRUN, 4, 65, 0),
+    ("elastic", TWO_NODES_TORCHRUN, 4, 65, 0),
     # Slurm tells the steps alone of the grace time, and ends the script after it.
     ("batch", ONE_NODE, 1, 200, INTERVAL + 0.5),
     ("batch-srun", TWO_NODES, 4, 65, 0),

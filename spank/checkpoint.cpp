@@ -98,7 +98,7 @@ std::optional<SignalWish> signal_of(const Session& session, const Choice& choice
         if (wish->target == Target::unsaid && settings) {
             wish->target = settings->signal_to;
         }
-        return *wish;
+        return wish->number != 0 ? std::optional{*wish} : std::nullopt;
     }
     const bool by_policy = settings && settings->mode == policy::Mode::enforce && settings->clock &&
                            settings->signal && declares(session, choice, settings);

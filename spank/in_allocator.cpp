@@ -1,13 +1,22 @@
 #include "in_allocator.hpp"
 
+#include <array>
+#include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "affinity/cpu_bind.hpp"
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "checkpoint_cost.hpp"
 #include "checkpoint/launch.hpp"
 #include "checkpoint/variables.hpp"
+#include "checkpoint/wish.hpp"
 #include "options.hpp"
 #include "rails/nccl_conf.hpp"
 #include "rails/plugin_arguments.hpp"
@@ -29,30 +38,59 @@ std::optional<std::string> own_variable(std::string_view name) {
     std::exit(1);  // srun, sbatch or salloc: the user's own process, before anything is submitted
 }
 
-/// A job that is submitted from within a job is told nothing of the outer one's checkpoints.
-void forget_outer_job() {
-    namespace variable = checkpoint::variable;
-    if (spank_context() == S_CTX_LOCAL && own_variable("SLURM_JOB_ID")) {
-        return;  // a step of that job
+namespace variable = checkpoint::variable;
+
+/// A wish about checkpoints: its variable, and the option that says the same, if any.
+struct Wish {
+    const char* variable;
+    const char* option;
+};
+constexpr std::array<Wish, 5> wishes{{{variable::interval, "ckpt_interval"},
+                                      {variable::signal, "ckpt_signal"},
+                                      {variable::folder, "ckpt_dir"},
+                                      {variable::cost, ""},
+                                      {variable::step, ""}}};
+
+/// Where a job finds what its submission sent along: by which option, and as a copy of a variable.
+std::string sent_option(const Wish& wish) {
+    return std::string{"SLURM_SPANK__SLURM_SPANK_OPTION_railhead_"} + wish.option;
+}
+std::string sent_copy(const Wish& wish) {
+    return std::string{"SLURM_SPANK_"} + wish.variable;
+}
+
+/// Intervals are told in seconds, however they were wished.
+bool same_interval(const std::string& told, const std::string& wished) {
+    const auto a = checkpoint::parse_interval_wish(told);
+    const auto b = checkpoint::parse_interval_wish(wished);
+    return a && b && a->seconds && b->seconds &&
+           std::llround(*a->seconds) == std::llround(*b->seconds);
+}
+
+/// Whether a variable has the outer job's word, and not one that its script has said since.
+bool is_outer(const Wish& wish, const std::string& value) {
+    const bool is_interval = wish.variable == std::string_view{variable::interval};
+    const auto copy = own_variable(sent_copy(wish));
+    for (const auto& said : {own_variable(sent_option(wish)), copy}) {
+        if (said && (is_interval ? same_interval(value, *said) : value == *said)) {
+            return true;
+        }
     }
-    if (tells_interval(&own_variable)) {
-        ::unsetenv(variable::interval);
+    if (is_interval) {
+        return tells_interval(&own_variable);
     }
-    if (own_variable(variable::source) == checkpoint::from::history) {
-        ::unsetenv(variable::cost);
-    }
-    for (const auto& [name, value] : checkpoint::no_launch_variables()) {
-        ::unsetenv(name.c_str());
-    }
+    // Cost and step may be what the outer job was told at submission, of which no copy is sent.
+    const bool has_option = *wish.option != '\0';
+    return !has_option && !copy && own_variable(variable::source);
 }
 
 void copy_variables(const Session& session) {
     std::vector<const char*> names{variables.begin(), variables.end()};
-    names.push_back(checkpoint::variable::cost);
-    names.push_back(checkpoint::variable::step);
+    names.push_back(variable::cost);
+    names.push_back(variable::step);
     for (const auto* const name : names) {
-        const bool told = name == std::string_view{checkpoint::variable::interval} &&
-                          tells_interval(&own_variable);
+        const bool told =
+            name == std::string_view{variable::interval} && tells_interval(&own_variable);
         if (const auto value = told ? std::nullopt : own_variable(name)) {
             constexpr int overwrite = 1;
             spank_job_control_setenv(session.handle(), name, value->c_str(), overwrite);
@@ -88,6 +126,17 @@ void note_own_nccl_conf() {
     }
 }
 
+/// What a checkpoint and a step take have no option that would look at them.
+void check_figures() {
+    for (const auto* const name : {variable::cost, variable::step}) {
+        const auto value = own_variable(name);
+        if (value && !value->empty() && !checkpoint::parse_seconds(*value)) {
+            refuse(fmt::format("{}={}: takes a time above 0, up to 365 d: 30, 90s, 1:30:00", name,
+                               printable(*value)));
+        }
+    }
+}
+
 void note(const char* name, bool by_user) {
     if (by_user) {
         ::setenv(name, "user", 1);
@@ -119,12 +168,31 @@ void check_arguments(const std::vector<std::string>& arguments) {
     }
 }
 
+void forget_outer_job() {
+    if (spank_context() == S_CTX_LOCAL && own_variable("SLURM_JOB_ID")) {
+        return;  // a step of that job
+    }
+    for (const auto& wish : wishes) {
+        if (const auto value = own_variable(wish.variable); value && is_outer(wish, *value)) {
+            ::unsetenv(wish.variable);
+        }
+        ::unsetenv(sent_option(wish).c_str());
+        ::unsetenv(sent_copy(wish).c_str());
+    }
+    for (const auto& [name, value] : checkpoint::no_launch_variables()) {
+        ::unsetenv(name.c_str());
+    }
+    ::unsetenv(variable::watched);
+}
+
 void send_choice(const Session& session) {
     const auto choice = choose({}, &own_variable);
     if (!choice) {
         refuse(choice.error().message);
     }
-    forget_outer_job();
+    if (choice->railhead) {
+        check_figures();
+    }
     copy_variables(session);
     note_own_nccl_conf();
     note_bindings();

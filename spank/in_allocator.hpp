@@ -17,6 +17,10 @@ namespace railhead::spank {
 /// `optional` cannot refuse a command by what it returns, so the command is ended.
 void check_arguments(const std::vector<std::string>& arguments);
 
+/// Before the options are read: a job that is submitted from within a job is told nothing of the
+/// outer one's checkpoints, neither by what that was told nor by what was said to it.
+void forget_outer_job();
+
 /// After the options are read: checks the variables as check_arguments() does, copies them to the
 /// job's SPANK environment, and notes the rest in RAILHEAD_NCCL_CONF, RAILHEAD_CPU_BIND and
 /// RAILHEAD_MEM_BIND.

@@ -60,9 +60,10 @@ constexpr std::array<Row, variables.size()> table{{
     {"ckpt-interval", "auto|TIME",
      "[railhead] the job checkpoints and resumes; auto: as often as pays",
      "auto or a time from 1 s to 365 d: 30m, 1:30:00, 1800", &is_interval},
-    {"ckpt-signal", "SIG[@tasks|@batch|@rank0]",
+    {"ckpt-signal", "SIG[@tasks|@batch|@rank0]|none",
      "[railhead] signal when to checkpoint; only processes that catch it get it",
-     "a signal that can be caught, and who gets it: USR1, USR2@rank0, TERM@batch, USR1@tasks",
+     "a signal that can be caught, and who gets it: USR1, USR2@rank0, TERM@batch, USR1@tasks; or "
+     "none",
      &is_signal},
     {"ckpt-dir", "DIR", "[railhead] watch the checkpoints that the job writes there", "a folder",
      &is_folder},
@@ -85,6 +86,15 @@ int take(int option, const char* value, int /*remote*/) {
     }
     given.at(row) = text;
     return 0;
+}
+
+/// Not by "none", which declares nothing.
+bool wants_signal(const Choice& choice) {
+    if (!choice.ckpt_signal) {
+        return false;
+    }
+    const auto wish = checkpoint::parse_signal_wish(*choice.ckpt_signal);
+    return wish && wish->number != 0;
 }
 
 void report(const char* where, const char* what) noexcept {
@@ -130,7 +140,7 @@ bool speaks_of_checkpoints(const Choice& choice, const Lookup& lookup) {
     constexpr std::array told{checkpoint::variable::source, checkpoint::variable::cost,
                               checkpoint::variable::step};
     return choice.railhead &&
-           (choice.ckpt_interval || choice.ckpt_signal || choice.ckpt_dir ||
+           (choice.ckpt_interval || wants_signal(choice) || choice.ckpt_dir ||
             std::ranges::any_of(told, [&](const char* name) { return lookup(name).has_value(); }));
 }
 

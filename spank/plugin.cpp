@@ -65,6 +65,7 @@ int slurm_spank_init(spank_t spank, int count, char** values) {
         const auto context = spank_context();
         if (is_command(context)) {
             check_arguments(words(count, values));
+            forget_outer_job();
         } else if (context == S_CTX_REMOTE || context == S_CTX_SLURMD) {
             take_arguments(words(count, values));
         }

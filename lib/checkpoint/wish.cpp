@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "checkpoint/timing.hpp"
 #include "job/quantity.hpp"
 
 namespace railhead::checkpoint {
@@ -17,6 +18,7 @@ namespace railhead::checkpoint {
 namespace {
 
 constexpr double longest_s = 365.0 * 86400;
+constexpr std::string_view no_signal = "none";
 
 /// Those that a program may want to catch.
 constexpr std::array<std::pair<std::string_view, int>, 12> signals{{{"HUP", SIGHUP},
@@ -76,6 +78,9 @@ std::string_view to_string(Target target) {
 }
 
 std::string signal_name(int number) {
+    if (number == 0) {
+        return std::string{no_signal};
+    }
     for (const auto& [name, value] : signals) {
         if (value == number) {
             return std::string{name};
@@ -90,13 +95,16 @@ std::string to_string(const SignalWish& wish) {
 }
 
 Result<SignalWish> parse_signal_wish(std::string_view text) {
+    if (equals_ignoring_case(text, no_signal)) {
+        return SignalWish{};
+    }
     const auto at = text.find('@');
     const auto signal = text.substr(0, at);
     const auto number = signal_number(signal);
     if (!number) {
         return fail(Errc::bad_input,
                     fmt::format("\"{}\" is no signal that a program can save at: say USR1, USR2, "
-                                "TERM, ...",
+                                "TERM, ..., or none",
                                 printable(signal)));
     }
     SignalWish wish{*number, Target::unsaid};
@@ -120,7 +128,8 @@ std::optional<double> parse_seconds(std::string_view text) {
     if (!seconds) {
         seconds = job::parse_duration_s(trim(text));
     }
-    const bool sound = seconds && std::isfinite(*seconds) && *seconds > 0 && *seconds <= longest_s;
+    const bool sound =
+        seconds && std::isfinite(*seconds) && *seconds >= Timing::least_s && *seconds <= longest_s;
     return sound ? seconds : std::nullopt;
 }
 

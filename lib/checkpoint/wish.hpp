@@ -21,16 +21,16 @@ enum class Target : std::uint8_t {
 [[nodiscard]] std::string_view to_string(Target target);  ///< "" for unsaid
 
 struct SignalWish {
-    int number = 0;
+    int number = 0;  ///< 0: none, whatever the site would send
     Target target = Target::unsaid;
 };
 
-/// "USR1", "SIGUSR1@tasks", "10@batch", "USR2@rank0"; names in any case.
+/// "USR1", "SIGUSR1@tasks", "10@batch", "USR2@rank0", "none"; names in any case.
 /// Fails with `bad_input` on an unknown name or target, and on signals that cannot be caught.
 [[nodiscard]] Result<SignalWish> parse_signal_wish(std::string_view text);
 [[nodiscard]] std::string to_string(const SignalWish& wish);
 
-/// The name without "SIG": "USR1"; the number where it has none.
+/// The name without "SIG": "USR1"; the number where it has none; "none" for 0.
 [[nodiscard]] std::string signal_name(int number);
 
 /// How often, in seconds; nothing: as often as pays ("auto").
@@ -42,8 +42,8 @@ struct IntervalWish {
 /// Fails with `bad_input` on anything else, and outside [1 s, 365 d].
 [[nodiscard]] Result<IntervalWish> parse_interval_wish(std::string_view text);
 
-/// Seconds as a variable has them: a number without a unit, or a time with one; above 0 and at most
-/// a year. Nothing on anything else.
+/// Seconds as a variable has them: a number without a unit, or a time with one; from
+/// Timing::least_s to a year. Nothing on anything else.
 [[nodiscard]] std::optional<double> parse_seconds(std::string_view text);
 
 }  // namespace railhead::checkpoint

@@ -35,6 +35,8 @@ class Checker {
             check_lemons();
             found = check_node_types(*loaded_.site);
             std::ranges::move(found, std::back_inserter(findings_));
+            found = check_checkpoints(loaded_.site->policy);
+            std::ranges::move(found, std::back_inserter(findings_));
             found = check_preemption(*loaded_.site);
             std::ranges::move(found, std::back_inserter(findings_));
         }
@@ -58,8 +60,9 @@ class Checker {
             Settings settings;
             apply(policy.global, settings);
             say("policy", Level::fine,
-                fmt::format("{}: gang {}, placement {}, {}, {}", loaded_.policy_path,
+                fmt::format("{}: gang {}, placement {}, checkpoint {}, {}, {}", loaded_.policy_path,
                             to_string(settings.gang.mode), to_string(settings.placement.mode),
+                            to_string(settings.checkpoint.mode),
                             count_of(policy.partitions.size(), "partition section"),
                             count_of(policy.rules.size(), "rule")));
         }

@@ -35,6 +35,9 @@ struct Finding {
 /// The part of check_site() that looks at the types of nodes, against slurm.conf and each other.
 [[nodiscard]] std::vector<Finding> check_node_types(const Site& site);
 
+/// The part of check_site() that looks at whether the policy's checkpoint signal reaches anybody.
+[[nodiscard]] std::vector<Finding> check_checkpoints(const Policy& policy);
+
 /// The part of check_site() that looks at what a preempted job has for its last checkpoint.
 [[nodiscard]] std::vector<Finding> check_preemption(const Site& site);
 

@@ -32,6 +32,9 @@ constexpr std::uint64_t minute_s = 60;
 namespace variable = checkpoint::variable;
 
 std::string span_text(double seconds) {
+    if (seconds < 1) {
+        return fmt::format("{:.2g} s", seconds);
+    }
     return duration_text(static_cast<std::uint64_t>(std::llround(seconds)));
 }
 
@@ -39,11 +42,15 @@ bool enforces(const Work& work) {
     return work.settings.checkpoint.mode == Mode::enforce;
 }
 
+/// "16 nodes fail every 9 d".
+std::string failing(const CheckpointJob& job) {
+    return fmt::format("{} {} every {}", count_of(job.facts.nodes, "node"),
+                       job.facts.nodes == 1 ? "fails" : "fail", span_text(job.schedule.mtbf_s));
+}
+
 /// "16 nodes fail every 9 d, and a checkpoint takes 30 s".
 std::string reckoning(const CheckpointJob& job) {
-    return fmt::format("{} fail every {}, and a checkpoint takes {}",
-                       count_of(job.facts.nodes, "node"), span_text(job.schedule.mtbf_s),
-                       span_text(job.facts.cost_s));
+    return fmt::format("{}, and a checkpoint takes {}", failing(job), span_text(job.facts.cost_s));
 }
 
 void refuse_or_advise(Work& work, bool refuse, std::string text) {
@@ -80,9 +87,9 @@ bool lacks_declaration(const Work& work, const CheckpointJob& job) {
 void review_undeclared(Work& work, const CheckpointJob& job) {
     const auto& settings = work.settings.checkpoint;
     auto why = fmt::format(
-        "{} fail every {}, and this job does not say that it can checkpoint and resume: say "
+        "{}, and this job does not say that it can checkpoint and resume: say "
         "--ckpt-interval=auto or --ckpt-signal=USR1 if it can",
-        count_of(job.facts.nodes, "node"), span_text(job.schedule.mtbf_s));
+        failing(job));
     if (settings.undeclared == Undeclared::cap) {
         cap_time(work, why);
     } else {

@@ -61,7 +61,7 @@ void read_wishes(Work& work, CheckpointJob& job) {
         const auto wish = checkpoint::parse_signal_wish(words.signal);
         if (wish) {
             job.signal = *wish;
-            job.declared = "--ckpt-signal";
+            job.declared = wish->number != 0 ? "--ckpt-signal" : job.declared;
         } else {
             say_of_checkpoints(work, NoteKind::advice,
                                fmt::format("--ckpt-signal: {}", wish.error().message));
@@ -150,7 +150,10 @@ bool has_clock(const Work& work, const CheckpointJob& job) {
     const auto& settings = work.settings.checkpoint;
     // A --signal of the job's own is not seen on the nodes.
     const bool declares_there = !job.declared.empty() && job.declared != own_signal;
-    return job.signal || (settings.clock && settings.signal && declares_there);
+    if (job.signal) {
+        return job.signal->number != 0;
+    }
+    return settings.clock && settings.signal && declares_there;
 }
 
 }  // namespace railhead::policy

@@ -14,7 +14,7 @@ namespace railhead::policy {
 
 struct CheckpointJob {
     std::optional<double> own_interval_s;
-    std::optional<checkpoint::SignalWish> signal;  ///< --ckpt-signal
+    std::optional<checkpoint::SignalWish> signal;  ///< --ckpt-signal; number 0: none
     bool asked = false;                            ///< says a word of ours
     std::string_view declared;  ///< by what it says that it can resume; empty: it does not
     checkpoint::ScheduleFacts facts;
@@ -29,8 +29,8 @@ void read_facts(Work& work, CheckpointJob& job);
 
 /// Whose interval it is, as RAILHEAD_CKPT_FROM says it.
 [[nodiscard]] std::string_view source_of(const Work& work, const CheckpointJob& job);
-/// Whether the clock on the nodes signals the job: always where it says --ckpt-signal, else where
-/// the policy has a clock for what declares.  Slurm then does not.
+/// Whether the clock on the nodes signals the job: always where it says --ckpt-signal, never where
+/// that is none, else where the policy has a clock for what declares.  Slurm then does not.
 [[nodiscard]] bool has_clock(const Work& work, const CheckpointJob& job);
 
 /// The job's time limit in minutes, or what its partitions give it; job::unlimited for none.

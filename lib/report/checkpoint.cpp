@@ -28,8 +28,8 @@ std::string span_text(const Recommendation& about) {
 
 std::string steps_text(double steps) {
     constexpr double few = 10;
-    return steps < few ? fmt::format(", {:.2g} steps", steps)
-                       : fmt::format(", {:.0f} steps", steps);
+    const auto text = steps < few ? fmt::format("{:.2g}", steps) : fmt::format("{:.0f}", steps);
+    return fmt::format(", {} {}", text, text == "1" ? "step" : "steps");
 }
 
 std::string interval_text(const Outcome& outcome) {

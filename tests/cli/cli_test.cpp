@@ -179,7 +179,7 @@ TEST_CASE("check finds what is wrong with a site", "[cli]") {
     };
     SECTION("policy, slurm.conf and topology in order") {
         const auto output = check();
-        CHECK_THAT(output.out, ContainsSubstring("gang enforce, placement enforce"));
+        CHECK_THAT(output.out, ContainsSubstring("gang enforce, placement enforce, checkpoint "));
         CHECK_THAT(output.out, ContainsSubstring("8 nodes of 8 GPUs on 2 leaf switches"));
         CHECK_THAT(output.out, ContainsSubstring("2 leaf switches of 4 nodes below 1 level of switches, 8 nodes"));
     }

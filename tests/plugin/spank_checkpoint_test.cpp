@@ -1,5 +1,6 @@
 // What the plugin tells a step of checkpoints.
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -118,6 +119,7 @@ TEST_CASE("sbatch sends wishes along and forgets what the job around it was told
     const ScopedVariable deadline{"RAILHEAD_CKPT_DEADLINE", "1"};
     const ScopedVariable signal{"RAILHEAD_CKPT_SIGNAL", "USR1@rank0"};
     const ScopedVariable step_time{"RAILHEAD_CKPT_STEP", "5"};
+    const ScopedVariable outer_step_time{"SLURM_SPANK_RAILHEAD_CKPT_STEP", "4"};
     const TempDir home;
     const ScopedVariable own_home{"HOME", home.path()};
     auto& job = fake_spank::reset();
@@ -130,4 +132,115 @@ TEST_CASE("sbatch sends wishes along and forgets what the job around it was told
     CHECK_FALSE(job.control.contains("RAILHEAD_CKPT_INTERVAL"));
     CHECK(::getenv("RAILHEAD_CKPT_INTERVAL") == nullptr);
     CHECK(::getenv("RAILHEAD_CKPT_DEADLINE") == nullptr);
+}
+
+TEST_CASE("what was said to the job around is not said to a job that is submitted from within it",
+          "[plugin][checkpoint]") {
+    struct Case {
+        std::string name, value, outer, outer_value, source;
+        bool kept;
+    };
+    const std::string option = "SLURM_SPANK__SLURM_SPANK_OPTION_railhead_ckpt_";
+    const std::string copy = "SLURM_SPANK_RAILHEAD_CKPT_";
+    const auto c = GENERATE_COPY(values<Case>({
+        {"SIGNAL", "USR1", copy + "SIGNAL", "USR1", "default", false},
+        {"SIGNAL", "USR2", copy + "SIGNAL", "USR1", "default", true},
+        {"DIR", "ckpt", copy + "DIR", "ckpt", "default", false},
+        {"SIGNAL", "USR1", option + "signal", "USR1", "default", false},
+        {"DIR", "own", option + "dir", "ckpt", "default", true},
+        {"INTERVAL", "300", option + "interval", "5m", "user", false},
+        {"INTERVAL", "300", copy + "INTERVAL", "300", "user", false},
+        {"INTERVAL", "600", option + "interval", "5m", "user", true},
+        {"INTERVAL", "600", option + "signal", "USR1", "policy", false},
+        {"COST", "30", copy + "COST", "30", "user", false},
+        {"COST", "30", option + "dir", "ckpt", "user", false},  // told
+        {"COST", "31", copy + "COST", "30", "user", true},
+        {"STEP", "30", option + "dir", "ckpt", "policy", false},
+        {"COST", "30", option + "dir", "ckpt", "", true},
+    }));
+    CAPTURE(c.name, c.value, c.outer, c.source);
+    const auto name = "RAILHEAD_CKPT_" + c.name;
+    const TempDir home;
+    const ScopedVariable own_home{"HOME", home.path()};
+    const ScopedVariable outer_job{"SLURM_JOB_ID", "7"};
+    const ScopedVariable own{name.c_str(), c.value};
+    const ScopedVariable outer{c.outer.c_str(), c.outer_value};
+    std::optional<ScopedVariable> source;
+    if (!c.source.empty()) {
+        source.emplace("RAILHEAD_CKPT_FROM", c.source);
+    }
+    auto& job = fake_spank::reset();
+    const bool is_step = GENERATE(false, true);
+    job.context = is_step ? S_CTX_LOCAL : S_CTX_ALLOCATOR;
+    Plugin plugin;
+
+    REQUIRE(plugin.init() == 0);
+
+    // Slurm then reads the option's variable as if the user had given the option.
+    CHECK((::getenv(c.outer.c_str()) != nullptr) == is_step);
+    CHECK((::getenv(name.c_str()) != nullptr) == (c.kept || is_step));
+    REQUIRE(plugin.post_opt() == 0);
+    CHECK((c.kept || is_step || !job.control.contains(name)));
+}
+
+TEST_CASE("a cost or a step that is no time is refused by the commands", "[plugin][checkpoint]") {
+    const auto [name, value] = GENERATE(table<std::string, std::string>({
+        {"RAILHEAD_CKPT_COST", "abc"},
+        {"RAILHEAD_CKPT_COST", "-1"},
+        {"RAILHEAD_CKPT_COST", "1e-9"},
+        {"RAILHEAD_CKPT_STEP", "1e99"},
+    }));
+    const auto ended = in_child([&, name = name, value = value] {
+        fake_spank::job().context = S_CTX_ALLOCATOR;
+        const ScopedVariable own{name.c_str(), value};
+        Plugin plugin;
+        plugin.init();
+        plugin.post_opt();
+    });
+    CHECK(ended.status == 1);
+    CHECK(ended.log == "error: railhead: " + name + "=" + value +
+                           ": takes a time above 0, up to 365 d: 30, 90s, 1:30:00\n");
+}
+
+TEST_CASE("a job may want no signal where the site sends one to all that declare",
+          "[plugin][checkpoint]") {
+    const auto [signal, clock] =
+        GENERATE(table<std::string, bool>({{"", true}, {"USR1", true}, {"none", false}}));
+    CAPTURE(signal);
+    const TempDir folder;
+    const auto conf = own_slurm_conf(folder);
+    const auto policy = folder.write(
+        "railhead.toml", "[checkpoint]\nmode = \"enforce\"\nclock = true\nsignal = \"USR1\"\n");
+    const auto log = folder.path("log");
+    const auto helper = folder.write("helper", "#!/bin/sh\necho \"$@\" >> " + log + "\n");
+    ::chmod(helper.c_str(), 0755);
+    auto& job = cpu_step(2);
+    job.environment = {{"SLURM_JOB_ID", "7"},
+                       {"SLURM_JOB_END_TIME", "1796040000"},
+                       {"RAILHEAD_CKPT_INTERVAL", "auto"},
+                       {"RAILHEAD_CKPT_SIGNAL", signal}};
+    auto plugin = plugin_with({"helper=" + helper, "policy=" + policy});
+    REQUIRE(plugin.init() == 0);
+    REQUIRE(plugin.user_init() == 0);
+    const pid_t task = ::fork();
+    if (task == 0) {
+        plugin.task_init();
+        ::_exit(0);
+    }
+    REQUIRE(::waitpid(task, nullptr, 0) == task);
+    while (::waitpid(-1, nullptr, 0) > 0) {
+    }
+
+    CHECK(std::filesystem::exists(log) == clock);
+    CHECK(variable("RAILHEAD_CKPT_MTBF") == "6646154");
+}
+
+TEST_CASE("a job that says no more than that it wants no signal is told nothing",
+          "[plugin][checkpoint]") {
+    auto& job = cpu_step(4);
+    job.environment["RAILHEAD_CKPT_SIGNAL"] = "none";
+    auto plugin = plugin_with({"helper=off", "policy=/nonexistent"});  // which would be logged
+    run(plugin);
+    CHECK(traces() == std::vector<std::string>{"RAILHEAD_CKPT_SIGNAL"});
+    CHECK(job.log.empty());
 }

@@ -72,21 +72,23 @@ def assert_saved_by_signal(run, world, at_least=2):
 # -- the example scripts ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("example, options, world", [
-    ("srun", TWO_NODES, 4),
-    ("torchrun", TWO_NODES_TORCHRUN, 4),
-    ("batch", ONE_NODE, 1),
-    ("batch-srun", TWO_NODES, 4),
+@pytest.mark.parametrize("example, options, world, steps, most_lost", [
+    ("srun", TWO_NODES, 4, 65, 0),
+    ("torchrun", TWO_NODES_TORCHRUN, 4, 65, 0),
+    ("elastic", TWO_NODES_TORCHRUN, 4, 65, 0),
+    # Slurm tells the steps alone of the grace time, and ends the script after it.
+    ("batch", ONE_NODE, 1, 200, INTERVAL + 0.5),
+    ("batch-srun", TWO_NODES, 4, 65, 0),
 ])
-def test_an_example_script_passes_the_signal_on_and_runs_again_when_told_to_end(run, example, options, world):
-    run.submit(example, *options, steps=65, trainer_options=OPTIONS)
+def test_an_example_script_passes_the_signal_on_and_runs_again_when_preempted(run, example, options, world, steps, most_lost):
+    run.submit(example, *options, steps=steps, trainer_options=OPTIONS)
     run.wait_for("checkpoint", why="SIGUSR1", count=2 * world)
 
-    run.tell_to_end()
+    run.preempt()
 
     run.wait_for("start", attempt=1, rank=0)
     assert_saved_by_signal(run, world)
-    assert run.lost()[0] == 0, run.story()
+    assert run.lost()[0] <= most_lost, run.story()
 
 
 # -- who gets it, and who does not -----------------------------------------------------------------
@@ -158,12 +160,13 @@ def test_ranks_that_do_not_agree_write_checkpoints_of_mixed_steps(run):
 def test_one_task_of_an_array_runs_again_and_not_the_whole_array(run, rig):
     own_folder = "mkdir -p $SLURM_ARRAY_TASK_ID && cp train.py $SLURM_ARRAY_TASK_ID && cd $SLURM_ARRAY_TASK_ID\n"
     run.submit("srun", "-N1", "--gpus-per-node=1", "--ntasks-per-node=1", "--time=10", "--array=0-1", "--exclusive", steps=150,
-               trainer_options=OPTIONS, edit=lambda script: script.replace("# Before Slurm takes", own_folder + "# Before Slurm takes"))
+               trainer_options=OPTIONS, edit=lambda script: script.replace("# The number of", own_folder + "# The number of"))
     assert wait_until(lambda: all((run.folder / task / "checkpoints" / "events" / "0.0.jsonl").exists() for task in "01"), 30)
     # Of the task whose number is that of the array.
-    task = next(info["ArrayTaskId"] for info in rig.job_infos(run.job.id) if info["JobId"] == str(run.job.id))
+    task, nodes = next((info["ArrayTaskId"], info["NodeList"]) for info in rig.job_infos(run.job.id)
+                       if info["JobId"] == str(run.job.id))
 
-    run.tell_to_end(task=task)
+    run.preempt(nodes)
 
     def restarts():
         return {info["ArrayTaskId"]: info["Restarts"] for info in rig.job_infos(run.job.id)}
@@ -179,7 +182,7 @@ def test_a_trainer_that_has_no_commands_of_slurm_is_run_again(run, rig):
                edit=lambda script: script.replace("python3 train.py", "env -u SLURM_CONF PATH=/nowhere /usr/bin/python3 train.py"))
     run.wait_for("step", iteration=20, rank=0)
 
-    run.tell_to_end()
+    run.preempt()
 
     run.wait_for("start", attempt=1, rank=0)
     run.finish()

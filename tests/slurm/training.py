@@ -54,11 +54,10 @@ class Run:
         self.job = Job(int(re.search(r"Submitted batch job (\d+)", result.stdout)[1]), result.stdout, result.stderr, script)
         return self
 
-    def tell_to_end(self, task=None):
-        """As Slurm does when it preempts a job: SIGTERM to the tasks and to the script."""
-        job = str(self.job.id) if task is None else f"{self.job.id}_{task}"
-        self.rig.run(["scancel", "--signal=TERM", job])
-        self.rig.run(["scancel", "--batch", "--signal=TERM", job])
+    def preempt(self, nodes=None):
+        """Another job takes its nodes, for a second."""
+        nodes = nodes or self.rig.job_info(self.job)["NodeList"]
+        return self.rig.sbatch("#!/bin/sh\nsleep 1\n", "-w", nodes, "--exclusive", "-p", "urgent")
 
     # -- what happened ------------------------------------------------------------------------
 

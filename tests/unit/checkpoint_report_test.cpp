@@ -60,6 +60,15 @@ checkpoint::Recommendation answer(const Question& question) {
 
 }  // namespace
 
+TEST_CASE("an interval of one step is told as one", "[checkpoint][report]") {
+    auto question = large();
+    question.step_s = GENERATE(3600.0, 1e5);
+    question.own_interval_s = 1e5;
+    const auto text = report::checkpoint_text(answer(question));
+    CHECK((text.find(", 1 step") != std::string::npos) == (question.step_s > 3600));
+    CHECK(text.find(", 1 steps") == std::string::npos);
+}
+
 TEST_CASE("recommendations look as we reviewed them", "[checkpoint][report][golden]") {
     const auto known = GENERATE(values<Known>(
         {{"daly", daly}, {"large", large}, {"measured", measured}, {"hopeless", hopeless}}));

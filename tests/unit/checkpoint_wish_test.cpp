@@ -20,6 +20,7 @@ TEST_CASE("a signal is asked for by name or number, with its target", "[checkpoi
             {"10@batch", SIGUSR1, Target::batch, "USR1@batch"},
             {"TERM@tasks", SIGTERM, Target::tasks, "TERM@tasks"},
             {"40", 40, Target::unsaid, "40"},
+            {"None", 0, Target::unsaid, "none"},
         }));
     CAPTURE(text);
     const auto wish = checkpoint::parse_signal_wish(text);
@@ -36,6 +37,7 @@ TEST_CASE("a signal that no program can save at is refused", "[checkpoint][wish]
         {"STOP", "\"STOP\" is no signal"},
         {"SEGV", "\"SEGV\" is no signal"},
         {"0", "\"0\" is no signal"},
+        {"none@tasks", "\"none\" is no signal"},
         {"-10", "\"-10\" is no signal"},
         {"65", "\"65\" is no signal"},
         {"", "\"\" is no signal"},

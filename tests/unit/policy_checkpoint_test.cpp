@@ -159,7 +159,7 @@ TEST_CASE("each mistake in [checkpoint] is named with its line and column",
          "railhead.toml:1:22: expected a time from 1 s to 365 d"},
         {"a signal that cannot be caught", "checkpoint.signal = \"KILL\"\n",
          "railhead.toml:1:21: \"KILL\" is no signal that a program can save at: say USR1, USR2, "
-         "TERM, ..."},
+         "TERM, ..., or none"},
         {"a number for a signal", "checkpoint.signal = 10\n",
          "railhead.toml:1:21: expected text in quotes, not a whole number"},
         {"a signal with its target", "checkpoint.signal = \"USR1@batch\"\n",

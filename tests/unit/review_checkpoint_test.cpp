@@ -90,6 +90,16 @@ TEST_CASE("a gang is told the interval that pays, and of what it is made", "[rev
     CHECK(review.seen.checkpoint->declared.empty());
 }
 
+TEST_CASE("one node fails, and a checkpoint may take less than a second", "[review][checkpoint]") {
+    Submitted job;
+    job.request.min_nodes = job.request.max_nodes = 1;
+    job.request.checkpoint.interval = "5m";
+    job.request.checkpoint.cost = "0.25";
+
+    CHECK(has_note(job.under(rule), NoteKind::quiet,
+                   "1 node fails every 153 d 20 h, and a checkpoint takes 0.25 s, so "));
+}
+
 TEST_CASE("the site's figures make the interval the site's", "[review][checkpoint]") {
     const Submitted job;
 
@@ -118,9 +128,11 @@ TEST_CASE("what the user says of cost and step counts, and stays as it was writt
         CHECK(value_of(job.under(rule), "RAILHEAD_CKPT_FROM") == "history");
     }
     SECTION("not to be read") {
-        job.request.checkpoint.cost = "soon";
+        job.request.checkpoint.cost = GENERATE("soon", "-1", "1e-9", "1e99");
+        CAPTURE(job.request.checkpoint.cost);
         const auto review = job.under(rule);
-        CHECK(has_note(review, NoteKind::advice, "RAILHEAD_CKPT_COST=soon is no time"));
+        CHECK(has_note(review, NoteKind::advice,
+                       fmt::format("RAILHEAD_CKPT_COST={} is no time", job.request.checkpoint.cost)));
         CHECK(value_of(review, "RAILHEAD_CKPT_LEAD") == "103");
     }
 }
@@ -232,6 +244,8 @@ TEST_CASE("a job that declares gets what it needs, and keeps what it said", "[re
     usr1.signal = "USR1";
     job::CheckpointWords automatic;
     automatic.interval = "auto";
+    job::CheckpointWords silent = automatic;
+    silent.signal = "none";
     const std::string usr2 = "signal = \"USR2\"\n";
     const auto c = GENERATE_COPY(values<Case>({
         {"--ckpt-interval names no signal, and USR1 kills who does not catch it", "", automatic, "",
@@ -241,6 +255,9 @@ TEST_CASE("a job that declares gets what it needs, and keeps what it said", "[re
          "12@120 requeue append"},
         {"--ckpt-signal: the clock on the nodes sends it, and Slurm does not", "", usr1, "", false, {},
          false, "requeue append"},
+        {"--ckpt-signal=none: nobody sends any, also where the site would", usr2, silent, "", false, {},
+         false, "requeue append"},
+        {"an own --signal beside it is kept", usr2, silent, "", true, {}, false, "requeue append"},
         {"nor the site's beside it", usr2, usr1, "", false, {}, false, "requeue append"},
         {"the site's clock", usr2 + "clock = true\n", automatic, "", false, {}, false,
          "requeue append"},
@@ -291,11 +308,14 @@ TEST_CASE("whether the clock signals a job is known at submission", "[review][ch
         {"--ckpt-interval, and the site has no clock", "signal = \"USR2\"\n", "auto", "", "", false,
          false},
         {"and the site has one", clock, "auto", "", "", false, true},
+        {"and the job wants none of it", clock, "auto", "none", "", false, false},
+        {"nor does one that is listed", clock + listed, "", "None", "RESUME=1", false, false},
         {"and the site's has nothing to send", "clock = true\n", "auto", "", "", false, false},
         {"a listed variable", clock + listed, "", "", "RESUME=1", false, true},
         {"also beside an own --signal", clock + listed, "", "", "RESUME=1", true, true},
         {"an own --signal alone, which nodes do not see", clock, "", "", "", true, false},
         {"nothing", clock, "", "", "", false, false},
+        {"nothing, but that it wants no signal", clock, "", "none", "", false, false},
     }));
     CAPTURE(c.why);
     Submitted job;

@@ -144,10 +144,19 @@ void JobWatch::find_out_how_it_ended(Attempt& last, double now_s) const {
     if (is_seen) {
         return;
     }
-    if (const auto cause = job_.ended_by(last.restarts, 5s); cause && *cause != Cause::unknown) {
-        last.cause = *cause;
+    const auto told = job_.ended_by(last.restarts, 5s);
+    if (told && *told != Cause::unknown) {
+        last.cause = *told;
     } else if (last.cause == Cause::exited) {
         last.cause = Cause::failed;  // it would not be requeued else
+    }
+    if (last.cause == Cause::requeued) {
+        if (SlurmJob::has_rebooted_node(record_.node_list, last.started_s, 5s)) {
+            last.cause = Cause::node;
+        } else if (last.has_failed_step &&
+                   (told == Cause::requeued || SlurmJob::is_without_preemption(5s))) {
+            last.cause = Cause::failed;  // "srun ... || scontrol requeue"
+        }
     }
     if (!last.ended_s) {
         const auto requeued_s = job_at_start_ ? job_at_start_->submitted_s : std::nullopt;
@@ -351,21 +360,22 @@ void JobWatch::write() {
 
 // ---- the end -------------------------------------------------------------------------------
 
-Cause JobWatch::ask_for_cause() const {
+void JobWatch::ask_for_cause() {
     // The step waits for this process for a second.
     const auto job = job_.look(400ms);
     if (!job) {
-        return Cause::unknown;
+        return;
     }
-    checkpoint::JobEnd end{job->state, job->exit_code, job->restarts, false};
+    checkpoint::JobEnd end{job->state, job->exit_code, job->restarts, false, job->worst_step};
     const bool is_requeued = job->restarts > options_.restarts;
     end.has_dead_node = is_requeued && job_.has_dead_node(300ms);
-    return checkpoint::cause_of_end(end, options_.restarts);
+    attempt().cause = checkpoint::cause_of_end(end, options_.restarts);
+    attempt().has_failed_step = is_requeued && checkpoint::has_failed_step(end);
 }
 
 void JobWatch::warn_of_end(double now_s) {
     attempt().ended_s = now_s;
-    attempt().cause = ask_for_cause();
+    ask_for_cause();
     write();
 }
 
@@ -402,7 +412,7 @@ void JobWatch::end(double now_s) {
         take(watch_.finish(now_s, *found), now_s);
     }
     if (attempt().cause == Cause::unknown || attempt().cause == Cause::exited) {
-        attempt().cause = ask_for_cause();
+        ask_for_cause();
     }
     attempt().ended_s = now_s;
     write();

@@ -1,5 +1,6 @@
 #include "job_watch.hpp"
 
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +29,16 @@ std::optional<std::string> own_variable(std::string_view name) {
     return value == nullptr ? std::nullopt : std::optional<std::string>{value};
 }
 
+/// For the place of records: a step of "srun --export=NONE" has no HOME, but its user has.
+std::optional<std::string> variable_of_user(std::string_view name) {
+    auto value = own_variable(name);
+    if (value || name != "HOME") {
+        return value;
+    }
+    const auto* const account = ::getpwuid(::geteuid());  // NOLINT(concurrency-mt-unsafe)
+    return account == nullptr ? std::nullopt : std::optional<std::string>{account->pw_dir};
+}
+
 /// The folder in which a folder is named.
 std::string folder_above(std::string path) {
     while (path.size() > 1 && path.ends_with('/')) {
@@ -51,7 +62,7 @@ JobWatch::JobWatch(const WatchOptions& options, double now_s, Say say)
 // ---- the start -----------------------------------------------------------------------------
 
 void JobWatch::open_state() {
-    const auto path = checkpoint::state_path(&own_variable);
+    const auto path = checkpoint::state_path(&variable_of_user);
     auto state = path ? checkpoint::StateFolder::make(*path, ::geteuid())
                       : Result<checkpoint::StateFolder>{tl::unexpected{path.error()}};
     if (!state) {
@@ -368,7 +379,7 @@ void JobWatch::ask_for_cause() {
     }
     checkpoint::JobEnd end{job->state, job->exit_code, job->restarts, false, job->worst_step};
     const bool is_requeued = job->restarts > options_.restarts;
-    end.has_dead_node = is_requeued && job_.has_dead_node(300ms);
+    end.has_dead_node = is_requeued && (has_lost_batch_host(*job) || job_.has_dead_node(300ms));
     attempt().cause = checkpoint::cause_of_end(end, options_.restarts);
     attempt().has_failed_step = is_requeued && checkpoint::has_failed_step(end);
 }

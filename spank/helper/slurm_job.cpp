@@ -11,6 +11,7 @@
 
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "job/hostlist.hpp"
 
 namespace railhead::helper {
 
@@ -88,6 +89,10 @@ JobState parse_job_state(const std::string& text) {
             job.restarts = parse_number<std::uint32_t>(value_of(line, "Restarts")).value_or(0);
         } else if (line.starts_with("SubmitTime=")) {
             job.submitted_s = parse_time(value_of(line, "SubmitTime"));
+        } else if (line.starts_with("NodeList=")) {
+            job.node_list = value_of(line, "NodeList");
+        } else if (line.starts_with("BatchHost=")) {
+            job.batch_host = value_of(line, "BatchHost");
         } else if (line.starts_with("DerivedExitCode=")) {
             job.worst_step = value_of(line, "DerivedExitCode");
         } else if (line.starts_with(comment)) {
@@ -95,6 +100,11 @@ JobState parse_job_state(const std::string& text) {
         }
     }
     return job;
+}
+
+bool has_lost_batch_host(const JobState& job) {
+    return job.state == "COMPLETING" && !job.batch_host.empty() && !job.node_list.empty() &&
+           job.node_list != "(null)" && !job::hostlist_has(job.node_list, job.batch_host);
 }
 
 std::optional<double> latest_boot_s(const std::string& text) {

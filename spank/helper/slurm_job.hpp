@@ -17,6 +17,8 @@ namespace railhead::helper {
 struct JobState {
     std::string state, reason, exit_code, comment;
     std::string worst_step;  ///< the exit code of the step that failed worst
+    std::string node_list;   ///< of a job that is completing: those that have not ended it
+    std::string batch_host;
     std::uint32_t restarts = 0;
     bool can_requeue = true;
     std::optional<double> submitted_s;  ///< of a requeued job: when it was requeued
@@ -28,6 +30,10 @@ struct JobState {
 
 /// The latest BootTime in what "scontrol show node" prints; nothing where it has none.
 [[nodiscard]] std::optional<double> latest_boot_s(const std::string& text);
+
+/// Whether slurmctld waits no longer for the node of the batch step, which runs on it still: it has
+/// failed, though it may be back already.
+[[nodiscard]] bool has_lost_batch_host(const JobState& job);
 
 class SlurmJob {
  public:

@@ -369,6 +369,25 @@ TEST_CASE("a requeued job is told by scontrol", "[helper]") {
     CHECK(job.comment == "a b = c");
 }
 
+TEST_CASE("a node that fails under the batch step is no longer waited for", "[helper]") {
+    struct Case {
+        std::string state, nodes, host;
+        bool is_lost;
+    };
+    const auto [state, nodes, host, is_lost] = GENERATE(values<Case>({
+        {"COMPLETING", "n02", "n01", true},  // seen on 22.05
+        {"COMPLETING", "n[01-02]", "n01", false},
+        {"COMPLETING", "n01", "n01", false},
+        {"RUNNING", "n02", "n01", false},
+        {"COMPLETING", "(null)", "n01", false},
+        {"COMPLETING", "n02", "", false},
+    }));
+    CAPTURE(state, nodes, host);
+    const auto job = parse_job_state("   JobState=" + state + " Reason=None\n   NodeList=" + nodes +
+                                     "\n   BatchHost=" + host + "\n");
+    CHECK(has_lost_batch_host(job) == is_lost);
+}
+
 TEST_CASE("of what is no job nothing is read", "[helper]") {
     const auto job = parse_job_state("slurm_load_jobs error: Invalid job id specified\n");
     CHECK(job.state.empty());

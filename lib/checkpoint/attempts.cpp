@@ -91,14 +91,23 @@ Cause cause_of_state(std::string_view state) {
     return Cause::unknown;
 }
 
+bool has_failed_step(const JobEnd& end) {
+    return end.worst_step.ends_with(":0") && end.worst_step != "0:0";
+}
+
 Cause cause_of_end(const JobEnd& end, std::uint32_t restarts) {
     if (const auto cause = cause_of_state(end.state); cause != Cause::unknown) {
         return cause;
     }
-    if (end.has_dead_node) {
+    // Slurm takes a node that is back at once, and it looks well then.  But of steps that it lost
+    // with a node slurmctld never heard the end: NO_VAL, which looks like signal 126.  And it waits
+    // no longer for that node to end the job, which runs on it still: pending, not completing.
+    const bool is_requeued = end.restarts > restarts;
+    const bool is_lost = is_requeued && (end.worst_step == "0:126" || end.state == "PENDING");
+    if (end.has_dead_node || is_lost) {
         return Cause::node;
     }
-    if (end.restarts > restarts) {
+    if (is_requeued) {
         // Of an exit status in RequeueExit the job knows the status; who is preempted, or requeued
         // by hand, has none.
         return end.exit_code.empty() || end.exit_code == "0:0" ? Cause::requeued : Cause::failed;

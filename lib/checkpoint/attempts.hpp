@@ -18,7 +18,8 @@ namespace railhead::checkpoint {
 enum class Cause : std::uint8_t {
     unknown,    ///< it runs, or nobody saw its end: its node died with the watcher
     exited,     ///< its tasks ended by themselves
-    failed,     ///< Slurm calls the job failed, or requeued it for its exit status
+    failed,     ///< Slurm calls the job failed, requeued it for its exit status, or the job
+                ///< requeued itself behind a step that failed
     node,       ///< a node of it failed
     preempted,  ///< requeued for another job
     requeued,   ///< requeued by a person, or preempted: Slurm does not tell them apart then
@@ -36,6 +37,7 @@ struct Attempt {
     Cause cause = Cause::unknown;
     std::uint64_t checkpoints = 0;  ///< good ones
     std::optional<double> last_s;   ///< the newest of them
+    bool has_failed_step = false;   ///< before it was requeued
 };
 
 /// How many of the last attempts failed in a row without a good checkpoint; `before` are those that
@@ -59,7 +61,13 @@ struct JobEnd {
     std::string exit_code;       ///< "0:0"
     std::uint32_t restarts = 0;  ///< counted up when it is requeued, before the tasks are killed
     bool has_dead_node = false;
+    std::string worst_step;  ///< "1:0", of the steps that ended; empty where it is not told
 };
+
+/// Whether a step ended with an exit status other than 0, and not by a signal.  A job that is
+/// requeued behind that may have requeued itself; so may a preempted one look whose trainer ends
+/// with a status.
+[[nodiscard]] bool has_failed_step(const JobEnd& end);
 
 /// The cause by that, for the attempt `restarts`.
 [[nodiscard]] Cause cause_of_end(const JobEnd& end, std::uint32_t restarts);

@@ -53,6 +53,10 @@ class Object {
         const auto* value = find(key);
         return value != nullptr && value->is_string() ? value->get<std::string>() : std::string{};
     }
+    [[nodiscard]] bool flag(const char* key) const {
+        const auto* value = find(key);
+        return value != nullptr && value->is_boolean() && value->get<bool>();
+    }
     /// The objects in the list of that name, at most `most`: the last ones.
     [[nodiscard]] std::vector<Object> objects(const char* key, std::size_t most) const {
         std::vector<Object> found;
@@ -86,7 +90,7 @@ json attempt_json(const Attempt& attempt) {
     return {{"restarts", attempt.restarts},       {"started", attempt.started_s},
             {"ended", or_null(attempt.ended_s)},  {"cause", to_string(attempt.cause)},
             {"checkpoints", attempt.checkpoints}, {"last", or_null(attempt.last_s)},
-            {"lost_s", or_null(lost_s(attempt))}};
+            {"lost_s", or_null(lost_s(attempt))}, {"failed_step", attempt.has_failed_step}};
 }
 
 Attempt read_attempt(const Object& from) {
@@ -95,7 +99,8 @@ Attempt read_attempt(const Object& from) {
             from.time("ended"),
             parse_cause(from.text("cause")),
             from.count<std::uint64_t>("checkpoints"),
-            from.time("last")};
+            from.time("last"),
+            from.flag("failed_step")};
 }
 
 json checkpoint_json(const Saved& checkpoint) {

@@ -1,5 +1,6 @@
 #include "job_watch.hpp"
 
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +29,16 @@ std::optional<std::string> own_variable(std::string_view name) {
     return value == nullptr ? std::nullopt : std::optional<std::string>{value};
 }
 
+/// For the place of records: a step of "srun --export=NONE" has no HOME, but its user has.
+std::optional<std::string> variable_of_user(std::string_view name) {
+    auto value = own_variable(name);
+    if (value || name != "HOME") {
+        return value;
+    }
+    const auto* const account = ::getpwuid(::geteuid());  // NOLINT(concurrency-mt-unsafe)
+    return account == nullptr ? std::nullopt : std::optional<std::string>{account->pw_dir};
+}
+
 /// The folder in which a folder is named.
 std::string folder_above(std::string path) {
     while (path.size() > 1 && path.ends_with('/')) {
@@ -51,7 +62,7 @@ JobWatch::JobWatch(const WatchOptions& options, double now_s, Say say)
 // ---- the start -----------------------------------------------------------------------------
 
 void JobWatch::open_state() {
-    const auto path = checkpoint::state_path(&own_variable);
+    const auto path = checkpoint::state_path(&variable_of_user);
     auto state = path ? checkpoint::StateFolder::make(*path, ::geteuid())
                       : Result<checkpoint::StateFolder>{tl::unexpected{path.error()}};
     if (!state) {
@@ -144,10 +155,19 @@ void JobWatch::find_out_how_it_ended(Attempt& last, double now_s) const {
     if (is_seen) {
         return;
     }
-    if (const auto cause = job_.ended_by(last.restarts, 5s); cause && *cause != Cause::unknown) {
-        last.cause = *cause;
+    const auto told = job_.ended_by(last.restarts, 5s);
+    if (told && *told != Cause::unknown) {
+        last.cause = *told;
     } else if (last.cause == Cause::exited) {
         last.cause = Cause::failed;  // it would not be requeued else
+    }
+    if (last.cause == Cause::requeued) {
+        if (SlurmJob::has_rebooted_node(record_.node_list, last.started_s, 5s)) {
+            last.cause = Cause::node;
+        } else if (last.has_failed_step &&
+                   (told == Cause::requeued || SlurmJob::is_without_preemption(5s))) {
+            last.cause = Cause::failed;  // "srun ... || scontrol requeue"
+        }
     }
     if (!last.ended_s) {
         const auto requeued_s = job_at_start_ ? job_at_start_->submitted_s : std::nullopt;
@@ -351,21 +371,22 @@ void JobWatch::write() {
 
 // ---- the end -------------------------------------------------------------------------------
 
-Cause JobWatch::ask_for_cause() const {
+void JobWatch::ask_for_cause() {
     // The step waits for this process for a second.
     const auto job = job_.look(400ms);
     if (!job) {
-        return Cause::unknown;
+        return;
     }
-    checkpoint::JobEnd end{job->state, job->exit_code, job->restarts, false};
+    checkpoint::JobEnd end{job->state, job->exit_code, job->restarts, false, job->worst_step};
     const bool is_requeued = job->restarts > options_.restarts;
-    end.has_dead_node = is_requeued && job_.has_dead_node(300ms);
-    return checkpoint::cause_of_end(end, options_.restarts);
+    end.has_dead_node = is_requeued && (has_lost_batch_host(*job) || job_.has_dead_node(300ms));
+    attempt().cause = checkpoint::cause_of_end(end, options_.restarts);
+    attempt().has_failed_step = is_requeued && checkpoint::has_failed_step(end);
 }
 
 void JobWatch::warn_of_end(double now_s) {
     attempt().ended_s = now_s;
-    attempt().cause = ask_for_cause();
+    ask_for_cause();
     write();
 }
 
@@ -402,7 +423,7 @@ void JobWatch::end(double now_s) {
         take(watch_.finish(now_s, *found), now_s);
     }
     if (attempt().cause == Cause::unknown || attempt().cause == Cause::exited) {
-        attempt().cause = ask_for_cause();
+        ask_for_cause();
     }
     attempt().ended_s = now_s;
     write();

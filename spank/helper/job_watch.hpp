@@ -58,7 +58,7 @@ class JobWatch {
     void take(const checkpoint::News& news, double now_s);
     void keep_cost(double now_s);
     void write();
-    [[nodiscard]] checkpoint::Cause ask_for_cause() const;
+    void ask_for_cause();
     [[nodiscard]] std::string summary(double now_s) const;
 
     WatchOptions options_;

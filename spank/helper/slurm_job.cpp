@@ -1,5 +1,6 @@
 #include "slurm_job.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <ctime>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "job/hostlist.hpp"
 
 namespace railhead::helper {
 
@@ -87,11 +89,35 @@ JobState parse_job_state(const std::string& text) {
             job.restarts = parse_number<std::uint32_t>(value_of(line, "Restarts")).value_or(0);
         } else if (line.starts_with("SubmitTime=")) {
             job.submitted_s = parse_time(value_of(line, "SubmitTime"));
+        } else if (line.starts_with("NodeList=")) {
+            job.node_list = value_of(line, "NodeList");
+        } else if (line.starts_with("BatchHost=")) {
+            job.batch_host = value_of(line, "BatchHost");
+        } else if (line.starts_with("DerivedExitCode=")) {
+            job.worst_step = value_of(line, "DerivedExitCode");
         } else if (line.starts_with(comment)) {
             job.comment = trim(line.substr(comment.size()));
         }
     }
     return job;
+}
+
+bool has_lost_batch_host(const JobState& job) {
+    return job.state == "COMPLETING" && !job.batch_host.empty() && !job.node_list.empty() &&
+           job.node_list != "(null)" && !job::hostlist_has(job.node_list, job.batch_host);
+}
+
+std::optional<double> latest_boot_s(const std::string& text) {
+    std::optional<double> latest;
+    for (const auto line : split(text, '\n')) {
+        if (!trim(line).starts_with("BootTime=")) {
+            continue;  // a node's reason and comment are lines of their own
+        }
+        if (const auto at_s = parse_time(value_of(line, "BootTime"))) {
+            latest = std::max(latest.value_or(*at_s), *at_s);
+        }
+    }
+    return latest;
 }
 
 SlurmJob::SlurmJob(std::uint32_t job) : name_{fmt::format("{}", job)} {
@@ -103,7 +129,7 @@ SlurmJob::SlurmJob(std::uint32_t job) : name_{fmt::format("{}", job)} {
 }
 
 Result<JobState> SlurmJob::look(Limit limit) const {
-    auto text = ask({"scontrol", "show", "job", name_}, limit);
+    auto text = ask({"scontrol", "show", "job", name_, "--details"}, limit);
     if (!text) {
         return propagate(text);
     }
@@ -120,6 +146,31 @@ bool SlurmJob::has_dead_node(Limit limit) const {
     // "down*", "drained*": a star is a node that does not answer.
     return text &&
            (text->find("down") != std::string::npos || text->find('*') != std::string::npos);
+}
+
+bool SlurmJob::has_rebooted_node(const std::string& nodes, double since_s, Limit limit) {
+    if (nodes.empty()) {
+        return false;
+    }
+    // A node tells how long it is up, in whole seconds.
+    constexpr double slack_s = 5;
+    const auto text = ask({"scontrol", "show", "node", nodes}, limit);
+    const auto boot_s = text ? latest_boot_s(*text) : std::nullopt;
+    return boot_s && *boot_s > since_s + slack_s;
+}
+
+bool SlurmJob::is_without_preemption(Limit limit) {
+    const auto text = ask({"scontrol", "show", "config"}, limit);
+    if (!text) {
+        return false;
+    }
+    for (const auto line : split(*text, '\n')) {
+        if (line.starts_with("PreemptType ")) {
+            const auto value = trim(line.substr(line.find('=') + 1));
+            return value == "preempt/none" || value == "(null)";
+        }
+    }
+    return false;
 }
 
 std::optional<checkpoint::Cause> SlurmJob::ended_by(std::uint32_t restarts, Limit limit) const {

@@ -16,13 +16,24 @@ namespace railhead::helper {
 /// Fields of "scontrol show job".
 struct JobState {
     std::string state, reason, exit_code, comment;
+    std::string worst_step;  ///< the exit code of the step that failed worst
+    std::string node_list;   ///< of a job that is completing: those that have not ended it
+    std::string batch_host;
     std::uint32_t restarts = 0;
     bool can_requeue = true;
     std::optional<double> submitted_s;  ///< of a requeued job: when it was requeued
 };
 
-/// Reads what "scontrol show job" prints.  Lines that begin with a user's text are not read.
+/// Reads what "scontrol show job --details" prints.  Lines that begin with a user's text are not
+/// read.
 [[nodiscard]] JobState parse_job_state(const std::string& text);
+
+/// The latest BootTime in what "scontrol show node" prints; nothing where it has none.
+[[nodiscard]] std::optional<double> latest_boot_s(const std::string& text);
+
+/// Whether slurmctld waits no longer for the node of the batch step, which runs on it still: it has
+/// failed, though it may be back already.
+[[nodiscard]] bool has_lost_batch_host(const JobState& job);
 
 class SlurmJob {
  public:
@@ -34,6 +45,11 @@ class SlurmJob {
     [[nodiscard]] Result<JobState> look(Limit limit) const;
     /// Whether a node of the job is down, by the environment's list of them.
     [[nodiscard]] bool has_dead_node(Limit limit) const;
+    /// Whether one of these nodes ("n[1-4]") was booted later than `since_s`.
+    [[nodiscard]] static bool has_rebooted_node(const std::string& nodes, double since_s,
+                                                Limit limit);
+    /// Whether jobs of this cluster are never preempted; false where that is not known.
+    [[nodiscard]] static bool is_without_preemption(Limit limit);
     /// How an attempt ended, as accounting has it; nothing where there is no accounting.
     [[nodiscard]] std::optional<checkpoint::Cause> ended_by(std::uint32_t restarts,
                                                             Limit limit) const;

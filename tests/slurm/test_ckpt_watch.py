@@ -243,6 +243,18 @@ def test_another_nodes_death_is_told_from_a_preemption(rig):
     assert record(rig, job)["attempts"][0]["cause"] == "node"
 
 
+def test_a_node_that_is_back_at_once_is_told_from_a_preemption(rig):
+    job = submit(rig, "srun sleep 300", "-N2", "--exclusive", "--requeue", attempts=9)
+    rig.wait_job(job, states={"RUNNING"})
+    assert wait_until(lambda: record(rig, job), 20)
+    time.sleep(1)
+    node = rig.job_info(job)["BatchHost"]
+    rig.run(f"scontrol update NodeName={node} State=DOWN Reason=away; scontrol update NodeName={node} State=RESUME",
+            user="root")
+    assert wait_until(lambda: rig.job_info(job)["JobState"] == "PENDING", 60, 0.2), rig.job_info(job)
+    assert wait_until(lambda: record(rig, job)["attempts"][0]["cause"] == "node", 10), record(rig, job)["attempts"]
+
+
 # -- started by the plugin ---------------------------------------------------------------------
 
 
@@ -287,6 +299,35 @@ def test_a_job_of_four_nodes_has_one_watcher(launching, start):
     else:
         assert step.wait(30) == 0
     assert wait_until(lambda: not watchers(launching), 5)
+
+
+@pytest.mark.parametrize("steps", ["salloc", "another environment"])
+def test_steps_at_once_have_one_watcher_that_writes(launching, steps):
+    launching.run("rm -rf ckpt .local; mkdir ckpt")
+    if steps == "salloc":
+        done = launching.run(["salloc", "-N2", "--ckpt-dir=ckpt", "sh", "-c",
+                              "srun -N2 sleep 2 & srun -N2 --overlap sleep 2; wait"])
+        output = done.stdout + done.stderr
+    else:
+        job = launching.sbatch("#!/bin/sh\nsrun --export=HOME,PATH --ckpt-dir=ckpt sleep 2\n", "-N2", "--ckpt-dir=ckpt")
+        launching.wait_job(job)
+        output = job.output()
+
+    assert output.count("0 checkpoints complete") == 1, output
+
+
+def test_a_script_that_requeues_itself_behind_a_failed_step_is_held(launching):
+    launching.run("rm -rf ckpt .local; mkdir ckpt")
+    job = launching.sbatch("#!/bin/sh\nsrun false || scontrol requeue $SLURM_JOB_ID; sleep 60\n",
+                           "-N1", "--requeue", "--ckpt-dir=ckpt", "-J", "loop")
+    for attempt in range(3):
+        assert wait_until(lambda: len(record(launching, job).get("attempts", [])) > attempt, 60), job.output()
+        if attempt < 2:
+            start_now(launching, job)
+    assert wait_until(lambda: launching.job_info(job)["Reason"] == "JobHeldUser", 60), record(launching, job)
+
+    assert [one["cause"] for one in record(launching, job)["attempts"][:2]] == ["failed", "failed"]
+    launching.run(["scancel", str(job.id)])
 
 
 @pytest.mark.parametrize("named", ["option", "script", "environment"])

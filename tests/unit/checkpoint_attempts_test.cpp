@@ -2,6 +2,7 @@
 #include "checkpoint/attempts.hpp"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -86,16 +87,28 @@ TEST_CASE("what Slurm says while the tasks end gives the cause", "[checkpoint][a
     };
     const auto c = GENERATE(values<Case>({
         {"preempted, or requeued by hand: seen on 22.05",
-         {"COMPLETING", "0:0", 3, false},
+         {"COMPLETING", "0:0", 3, false, {}},
          Cause::requeued},
-        {"another node died: seen on 22.05", {"COMPLETING", "0:0", 3, true}, Cause::node},
+        {"another node died: seen on 22.05", {"COMPLETING", "0:0", 3, true, {}}, Cause::node},
+        {"a node died that was back at once, with a step on it: seen on 22.05",
+         {"COMPLETING", "0:0", 3, false, "0:126"},
+         Cause::node},
+        {"our own node died, and was back at once: seen on 22.05",
+         {"PENDING", "0:0", 3, false, "0:0"},
+         Cause::node},
+        {"its steps were ended by a signal: seen on 22.05",
+         {"COMPLETING", "0:0", 3, false, "0:15"},
+         Cause::requeued},
+        {"behind a step that failed: who requeued it is told later",
+         {"COMPLETING", "0:0", 3, false, "1:0"},
+         Cause::requeued},
         {"the script ended: slurmctld does not know yet",
-         {"RUNNING", "0:0", 2, false},
+         {"RUNNING", "0:0", 2, false, {}},
          Cause::exited},
-        {"requeued for its exit status", {"COMPLETING", "3:0", 3, false}, Cause::failed},
-        {"time limit", {"TIMEOUT", "0:0", 2, false}, Cause::time_limit},
-        {"scancel", {"CANCELLED", "0:0", 2, false}, Cause::cancelled},
-        {"--no-requeue and a dead node", {"NODE_FAIL", "0:0", 2, true}, Cause::node},
+        {"requeued for its exit status", {"COMPLETING", "3:0", 3, false, {}}, Cause::failed},
+        {"time limit", {"TIMEOUT", "0:0", 2, false, {}}, Cause::time_limit},
+        {"scancel", {"CANCELLED", "0:0", 2, false, {}}, Cause::cancelled},
+        {"--no-requeue and a dead node", {"NODE_FAIL", "0:0", 2, true, {}}, Cause::node},
         {"nobody answered", {}, Cause::exited},
     }));
     CAPTURE(c.why);
@@ -117,4 +130,18 @@ TEST_CASE("causes keep their names in a record", "[checkpoint][attempts]") {
         CHECK(parse_cause(to_string(static_cast<Cause>(i))) == static_cast<Cause>(i));
     }
     CHECK(parse_cause("struck by lightning") == Cause::unknown);
+}
+
+TEST_CASE("a step that failed is told from one that was ended", "[checkpoint][attempts]") {
+    const auto [worst, has_failed] =
+        GENERATE(values<std::pair<std::string, bool>>({{"1:0", true},
+                                                       {"143:0", true},
+                                                       {"0:0", false},
+                                                       {"0:15", false},
+                                                       {"0:126", false},
+                                                       {"", false}}));
+    JobEnd end;
+    end.worst_step = worst;
+    CAPTURE(worst);
+    CHECK(has_failed_step(end) == has_failed);
 }

@@ -197,6 +197,58 @@ TEST_CASE("accounting tells of an end that nobody saw", "[helper][hold]") {
     CHECK(job.record().attempts.front().cause == checkpoint::Cause::preempted);
 }
 
+TEST_CASE("a job that requeues itself behind a step that failed has failed", "[helper][hold]") {
+    struct Case {
+        std::string worst, config, accounting;
+        checkpoint::Cause cause;
+    };
+    using checkpoint::Cause;
+    const auto [worst, config, accounting, cause] = GENERATE(values<Case>({
+        {"1:0", "preempt/none", "exit 1", Cause::failed},
+        {"1:0", "(null)", "exit 1", Cause::failed},
+        {"0:15", "preempt/none", "exit 1", Cause::requeued},
+        // A trainer that is preempted may end with a status as well.
+        {"1:0", "preempt/qos", "exit 1", Cause::requeued},
+        {"1:0", "preempt/qos", "echo PREEMPTED", Cause::preempted},
+        {"1:0", "preempt/qos", "echo REQUEUED", Cause::failed},
+    }));
+    CAPTURE(worst, config, accounting);
+    const FakeJob job;
+    job.program("scontrol", "case $2 in\nconfig) echo 'PreemptType             = " + config +
+                                "' ;;\njob) echo '   JobState=COMPLETING Reason=None'\n"
+                                "echo '   Requeue=1 Restarts=1 ExitCode=0:0'\n"
+                                "echo '   DerivedExitCode=" +
+                                worst + "' ;;\nesac\n");
+    job.program("sacct", accounting + "\n");
+    auto first = job.start(0, now_s);
+    first.begin(now_s);
+    first.warn_of_end(now_s + 10);
+    job.start(1, now_s + 100).begin(now_s + 100);
+
+    CHECK(job.record().attempts.front().cause == cause);
+}
+
+TEST_CASE("a node that was booted meanwhile ended the attempt", "[helper][hold]") {
+    const test::ScopedVariable zone{"TZ", "UTC"};
+    ::tzset();
+    const test::ScopedVariable nodes{"SLURM_JOB_NODELIST", "n[1-2]"};
+    const bool is_later = GENERATE(true, false);
+    const FakeJob job;
+    const std::string boot = is_later ? "2026-11-30T00:00:00" : "2026-11-29T00:00:00";
+    job.program("scontrol", "case \"$2 $3\" in\n'node n[1-2]') echo '   BootTime=" + boot +
+                                " SlurmdStartTime=None' ;;\n"
+                                "*) echo '   JobState=COMPLETING Reason=None'\n"
+                                "echo '   Requeue=1 Restarts=1 ExitCode=0:0' ;;\nesac\n");
+    constexpr double begun_s = 1'795'996'000;  // 2026-11-29T23:46:40
+    auto first = job.start(0, begun_s);
+    first.begin(begun_s);
+    first.warn_of_end(begun_s + 10);
+    job.start(1, begun_s + 1000).begin(begun_s + 1000);
+
+    CHECK(job.record().attempts.front().cause ==
+          (is_later ? checkpoint::Cause::node : checkpoint::Cause::requeued));
+}
+
 TEST_CASE("a job of that number long ago is another one", "[helper]") {
     const FakeJob job;
     job.start(5, now_s).begin(now_s);
@@ -304,6 +356,7 @@ TEST_CASE("a requeued job is told by scontrol", "[helper]") {
         "   UserId=me(1000) GroupId=me(1000) MCS_label=N/A\n"
         "   JobState=COMPLETING Reason=JobHeldUser Dependency=(null)\n"
         "   Requeue=1 Restarts=4 BatchFlag=1 Reboot=0 ExitCode=0:9\n"
+        "   DerivedExitCode=1:0\n"
         "   SubmitTime=1970-01-02T00:00:10 EligibleTime=Unknown\n"
         "   Command=/home/me/JobState=RUNNING\n"
         "   Comment=a b = c \n");
@@ -311,8 +364,28 @@ TEST_CASE("a requeued job is told by scontrol", "[helper]") {
     CHECK(job.reason == "JobHeldUser");
     CHECK(job.restarts == 4);
     CHECK(job.exit_code == "0:9");
+    CHECK(job.worst_step == "1:0");
     CHECK(job.submitted_s == 86410.0);
     CHECK(job.comment == "a b = c");
+}
+
+TEST_CASE("a node that fails under the batch step is no longer waited for", "[helper]") {
+    struct Case {
+        std::string state, nodes, host;
+        bool is_lost;
+    };
+    const auto [state, nodes, host, is_lost] = GENERATE(values<Case>({
+        {"COMPLETING", "n02", "n01", true},  // seen on 22.05
+        {"COMPLETING", "n[01-02]", "n01", false},
+        {"COMPLETING", "n01", "n01", false},
+        {"RUNNING", "n02", "n01", false},
+        {"COMPLETING", "(null)", "n01", false},
+        {"COMPLETING", "n02", "", false},
+    }));
+    CAPTURE(state, nodes, host);
+    const auto job = parse_job_state("   JobState=" + state + " Reason=None\n   NodeList=" + nodes +
+                                     "\n   BatchHost=" + host + "\n");
+    CHECK(has_lost_batch_host(job) == is_lost);
 }
 
 TEST_CASE("of what is no job nothing is read", "[helper]") {

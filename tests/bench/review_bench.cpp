@@ -58,7 +58,7 @@ policy::Site site_with_all_rules(const test::ClusterShape& shape) {
     }
     auto policy = policy::parse_policy(
         policy_text("placement = { slowdown = 0.06, set_aside = \"small\" }\n"
-                    "checkpoint = { declares = [\"RESUME\", \"LLM_LOAD\"] }\n"),
+                    "checkpoint = { declares = [\"RESUME\", \"LLM_LOAD\"], signal = \"USR2\" }\n"),
         "railhead.toml");
     return policy::compile(std::move(policy.value()), std::move(cluster), {test::make_fabric(shape)},
                            policy::parse_lemons(lemons, "railhead.lemons").entries);
@@ -126,6 +126,10 @@ std::vector<Named> requests() {
     };
     add("16 nodes, sbatch", batch);
     add("16 nodes, can resume", [&](auto& r) {
+        batch(r);
+        r.checkpoint.interval = "auto";  // the policy's signal goes by the script
+    });
+    add("16 nodes, with a clock", [&](auto& r) {
         batch(r);
         r.checkpoint.signal = "USR1";
     });

@@ -199,6 +199,11 @@ int main(int count, char** words) {
         init(1);
     });
     step("step, warm", repeats, [&](int) { init(1); });
+    step("step, told of checkpoints", repeats, [&](int) {
+        init(1);
+        fake_spank::job().environment["RAILHEAD_CKPT_INTERVAL"] = "30m";
+        fake_spank::job().environment["SLURM_JOB_END_TIME"] = "1796040000";
+    });
     for (const std::uint32_t tasks : {1U, 8U, 64U}) {
         init(tasks);
         plugin.call("slurm_spank_init_post_opt");
@@ -211,5 +216,9 @@ int main(int count, char** words) {
              measure_forked(repeats, before, [&] { plugin.call("slurm_spank_task_init"); }));
     }
     ::sched_setaffinity(0, sizeof mask, &mask);
+    init(1);
+    plugin.call("slurm_spank_user_init");
+    show("end of a task", measure(
+                              repeats, [](int) {}, [&] { plugin.call("slurm_spank_task_exit"); }));
     return 0;
 }

@@ -337,10 +337,10 @@ def test_the_end_of_a_step_is_not_delayed(rig):
         begun = time.monotonic()
         rig.run(["srun", "-N2", "-n4", *options, "true"])
         return time.monotonic() - begun
-    plain = min(took([]) for _ in range(3))
-    clocked = min(took(CLOCK) for _ in range(3))
+    plain = min(took([]) for _ in range(5))
+    clocked = min(took(CLOCK) for _ in range(5))
     print(f"\nsrun -N2 -n4 true: {plain:.3f} s, with a clock {clocked:.3f} s")
-    assert clocked < plain + 0.5
+    assert clocked < plain + 1  # no more than the clock's farewell, however busy the machine is
     assert wait_until(lambda: not helpers(rig), 2)
 
 

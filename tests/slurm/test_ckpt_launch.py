@@ -141,8 +141,15 @@ def test_a_users_interval_stays_the_users_in_every_step(rig):
 
 
 @pytest.mark.parametrize("options, env", [(["--ckpt-interval=auto"], {}), ([], {"RAILHEAD_CKPT_INTERVAL": "auto"})])
-def test_a_job_submitted_from_within_a_job_inherits_the_wish_and_is_told_anew(rig, options, env):
+def test_a_job_submitted_from_within_a_job_inherits_no_wish(rig, options, env):
     inner = f"sbatch --wait -N1 -t20 --output=/dev/null --wrap '{catch(rig)} 0'"
+    found, _ = batch(rig, f"CATCH 0; {inner}", "-N2", "-t10", *options, env=env)
+    assert sorted(len(told(report)) > 0 for report in found) == [False, True]
+
+
+@pytest.mark.parametrize("options, env", [(["--ckpt-interval=auto"], {}), ([], {"RAILHEAD_CKPT_INTERVAL": "auto"})])
+def test_a_job_submitted_from_within_a_job_that_has_a_wish_too_is_told_anew(rig, options, env):
+    inner = f"sbatch --wait -N1 -t20 --ckpt-interval=auto --output=/dev/null --wrap '{catch(rig)} 0'"
     found, _ = batch(rig, f"CATCH 0; {inner}", "-N2", "-t10", *options, env=env)
     outer, inner = sorted((told(report) for report in found), key=lambda report: int(report["MTBF"]))
     assert (int(outer["MTBF"]), int(inner["MTBF"])) == (mtbf(2), mtbf(1))
@@ -151,7 +158,7 @@ def test_a_job_submitted_from_within_a_job_inherits_the_wish_and_is_told_anew(ri
 
 def test_a_step_within_another_jobs_allocation_is_told_of_its_own(rig):
     # srun makes a job of its own where no job is around it.
-    inner = f"env -u SLURM_JOB_ID -u SLURM_JOBID srun -N1 -n1 -t20 {catch(rig)} 0"
+    inner = f"env -u SLURM_JOB_ID -u SLURM_JOBID srun -N1 -n1 -t20 --ckpt-interval=auto {catch(rig)} 0"
     found, _ = batch(rig, f"CATCH 0; {inner}", "-N2", "-t10", "--ckpt-interval=auto")
     outer, inner = sorted((told(report) for report in found), key=lambda report: int(report["MTBF"]))
     assert int(inner["DEADLINE"]) >= int(outer["DEADLINE"]) + 600

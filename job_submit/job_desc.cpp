@@ -219,6 +219,9 @@ void replace(char*& field, const std::optional<std::string>& text) {
 
 /// The array grows as slurmctld's own functions let it: they are the ones that free it.
 void add_variables(const std::vector<policy::Variable>& variables, job_desc_msg_t& desc) {
+    if (variables.empty()) {
+        return;  // most jobs: their array is not looked at
+    }
     const auto present = variables_in(desc.environment, desc.env_size);
     const auto is_null = [](const char* entry) { return entry == nullptr; };
     if (desc.environment == nullptr || std::ranges::any_of(present, is_null)) {

@@ -31,9 +31,13 @@ def write():
     step = env.get("SLURM_STEP_ID", "batch")  # of later releases also the batch step's, below zero
     place = f"{'batch' if step.startswith('-') else step}.{env.get('SLURM_PROCID', '0')}.{os.getpid()}"
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reports", place)
-    with open(path + ".new", "w") as file:
-        json.dump({"role": role, "got": got, "env": dict(env), "child": child, "pid": os.getpid(), "began": began}, file)
-    os.rename(path + ".new", path)
+    written = -1
+    while written != len(got):  # a signal writes too, in the midst of this
+        written, new = len(got), f"{path}.{time.monotonic_ns()}.new"
+        with open(new, "w") as file:
+            json.dump({"role": role, "got": got[:written], "env": dict(env), "child": child, "pid": os.getpid(),
+                       "began": began}, file)
+        os.rename(new, path)
 role, child, began = "task", None, time.time()
 end = began + float(seconds)
 time.sleep(float(options.get("late", 0)))

@@ -29,8 +29,7 @@ from pathlib import Path
 
 from keeper import wait_until
 from rig_config import Configuration, Nodes, tree
-from rig_machine import (CommandError, FreezerTurn, RigError, closed_to_others, free_ports, has_freezer, slurm_version,
-                         tail)
+from rig_machine import CommandError, RigError, closed_to_others, free_ports, has_freezer, slurm_version, tail
 from rig_nodes import MortalNodes
 from rig_use import PATH, Job, Use
 
@@ -79,7 +78,7 @@ class Rig(Use, MortalNodes, Configuration):
         self.user = user
         self.version = slurm_version()
         self.release = "{}.{:02}.{}".format(*self.version)
-        self.keeper, self.has_turn = None, False
+        self.keeper = None
         self.scripts = 0
 
         total = sum(group.count for group in self.nodes)
@@ -112,9 +111,6 @@ class Rig(Use, MortalNodes, Configuration):
                 raise
 
     def _start(self):
-        if self.proctrack == "cgroup" and not self.has_turn:
-            FreezerTurn.take()
-            self.has_turn = True
         self._make_folder()
         self.port = free_ports(2 + (0 if self.cloud else len(self.names)))  # slurmctld, slurmdbd, each slurmd
         self._write_config()
@@ -129,17 +125,14 @@ class Rig(Use, MortalNodes, Configuration):
 
     def stop(self):
         """Ends every process and removes every file; safe to call twice."""
+        if self.keeper is None:
+            return
         keeper, self.keeper = self.keeper, None
+        keeper.stdin.close()  # this is the signal
         try:
-            if keeper is not None:
-                keeper.stdin.close()  # this is the signal
-                keeper.wait(timeout=30)
+            keeper.wait(timeout=30)
         finally:
-            if keeper is not None:
-                keeper.stdout.close()
-            if self.has_turn:
-                self.has_turn = False
-                FreezerTurn.give()
+            keeper.stdout.close()
 
     def _make_folder(self):
         made = self.folder or Path(tempfile.mkdtemp(prefix="railhead-rig-"))

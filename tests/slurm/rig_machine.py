@@ -1,9 +1,7 @@
 """What a rig finds on this machine: its Slurm and its freezer, free ports, who can enter a folder; and how a rig fails."""
 
 import contextlib
-import fcntl
 import glob
-import os
 import random
 import re
 import socket
@@ -48,29 +46,6 @@ def closed_to_others(folder):
 def has_freezer():
     """Whether proctrack/cgroup can be had here: the freezer of cgroup v1 is mounted where Slurm looks for it."""
     return Path(Freezer.ROOT, "release_agent").exists()
-
-
-class FreezerTurn:
-    """One suite at a time has clusters in the freezer of cgroup v1: node, user and job name the folders there, so those
-    of several releases meet in one, and what one slurmstepd has just made another one, of a release that locks
-    another file, removes.
-    """
-
-    lock, clusters = None, 0
-
-    @classmethod
-    def take(cls):
-        """Waits for its turn, once for all clusters of this process."""
-        if cls.clusters == 0:
-            cls.lock = os.open(Freezer.ROOT / "cgroup.procs", os.O_RDONLY)
-            fcntl.flock(cls.lock, fcntl.LOCK_EX)
-        cls.clusters += 1
-
-    @classmethod
-    def give(cls):
-        cls.clusters -= 1
-        if cls.clusters == 0:
-            os.close(cls.lock)
 
 
 def free_ports(count):

@@ -184,6 +184,7 @@ std::optional<CheckpointStep> plan_checkpoints(const Session& session,
     }
     return CheckpointStep{.facts = gather(session, *choice, settings),
                           .launch = {},
+                          .is_endless = false,
                           .signal = signal_of(session, *choice, settings),
                           .folder = choice->ckpt_dir ? absolute(*choice->ckpt_dir) : "",
                           .attempts = settings.value_or(policy::CheckpointSettings{}).attempts};
@@ -192,6 +193,7 @@ std::optional<CheckpointStep> plan_checkpoints(const Session& session,
 Result<void> tell_checkpoints(const Session& session, CheckpointStep& step) {
     const auto end_s = find_job_end(session);
     step.facts.end_s = end_s && *end_s > 0 ? end_s : std::nullopt;
+    step.is_endless = end_s && !step.facts.end_s;
     step.facts.now_s = std::time(nullptr);
     step.facts.restarts = count_of(session, "SLURM_RESTART_COUNT").value_or(0);
     auto launch = checkpoint::plan_launch(step.facts);

@@ -20,6 +20,7 @@ namespace railhead::spank {
 struct CheckpointStep {
     checkpoint::LaunchFacts facts;
     checkpoint::Launch launch;                     ///< once it is told
+    bool is_endless = false;                       ///< the job is known to have no end
     std::optional<checkpoint::SignalWish> signal;  ///< of the clock; nothing: there is none
     std::string folder;          ///< that is to be watched, absolute; "": none
     std::uint32_t attempts = 0;  ///< failures in a row before the job is held; 0: never

@@ -148,6 +148,8 @@ std::vector<std::string> clock_words(const Session& session, const CheckpointSte
     words.add("--lead", step.launch.lead_s);
     if (step.launch.deadline_s) {
         words.add("--deadline", *step.launch.deadline_s);
+    } else if (step.is_endless) {
+        words.add("--deadline", 0);  // so that it is not asked for at once
     }
     if (session.kind() == StepKind::step && session.number(S_JOB_NNODES).value_or(1) > 1) {
         words.add("--node", node_name(session));
@@ -165,8 +167,9 @@ std::vector<std::string> clock_words(const Session& session, const CheckpointSte
 /// by a variable that there is one; of those that do not, such as several steps at once, the one
 /// that comes first takes the watchers' lock, and the others end.
 bool has_watcher(const Session& session, const CheckpointStep& step) {
-    const bool has_one = session.kind() == StepKind::step &&
-                         session.variable(variable::watched) == fmt::format("{}", watched_job(session));
+    const bool has_one =
+        session.kind() == StepKind::step &&
+        session.variable(variable::watched) == fmt::format("{}", watched_job(session));
     return !step.folder.empty() && is_first_node(session) && !has_one;
 }
 

@@ -184,7 +184,7 @@ class Runner {
                 say(*warning);
             }
         }
-        knows_end_ = options_.deadline_s.has_value();
+        knows_end_ = options_.knows_end;
         clock_.set_deadline(options_.deadline_s, now_ms());
         arm_reread();
         while (step()) {
@@ -252,7 +252,7 @@ class Runner {
         }
         constexpr std::int64_t soon_ms = 1;
         itimerspec when{timespec_of(options_.reread_s * 1000),
-                        timespec_of(options_.deadline_s ? options_.reread_s * 1000 : soon_ms)};
+                        timespec_of(options_.knows_end ? options_.reread_s * 1000 : soon_ms)};
         ::timerfd_settime(reread_.get(), 0, &when, nullptr);
     }
 
@@ -296,7 +296,9 @@ Result<ClockOptions> parse_clock_options(const std::vector<std::string>& words) 
                                                 [](const auto& row) { return row.first; });
     options.interval_s = number("--interval", 0);
     options.lead_s = number("--lead", 0);
-    options.deadline_s = arguments->number("--deadline");
+    const auto deadline_s = arguments->number("--deadline");
+    options.knows_end = deadline_s.has_value();
+    options.deadline_s = deadline_s && *deadline_s > 0 ? deadline_s : std::nullopt;
     options.pid = static_cast<pid_t>(number("--pid", 0));
     options.parent = static_cast<pid_t>(number("--parent", 0));
     options.end_fd = static_cast<int>(number("--end-fd", -1));

@@ -31,6 +31,7 @@ struct ClockOptions {
     std::int64_t interval_s = 0;             ///< 0: no ticks
     std::int64_t lead_s = 0;                 ///< from the deadline to the end of the job
     std::optional<std::int64_t> deadline_s;  ///< since 1970
+    bool knows_end = false;                  ///< also where there is none
     pid_t pid = 0;                           ///< of the node's first task
     pid_t parent = 0;                        ///< slurmstepd, whose children all tasks are
     int end_fd = -1;                         ///< at whose end the step has ended

@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <utility>
 
 #include <fmt/format.h>
@@ -143,12 +144,13 @@ Result<void> Companion::start(std::vector<std::string> words,
     const auto argv = pointers(words);
     const auto variables = pointers(environment);
     const BlockedSignals blocked;
-    pid_t child = fork_sister();
-    if (child < 0) {
-        child = fork_orphan();
-    }
+    const pid_t sister = fork_sister();
+    const pid_t child = sister < 0 ? fork_orphan() : sister;
     if (child == 0) {
         become(argv.data(), variables.data(), theirs_.get());
+    }
+    if (sister > 0) {
+        ::send(theirs_.get(), &sister, sizeof sister, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
     if (child < 0) {
         return fail(Errc::unavailable, fmt::format("cannot fork: {}", std::strerror(errno)));
@@ -158,14 +160,25 @@ Result<void> Companion::start(std::vector<std::string> words,
 
 void Companion::end() {
     theirs_ = UniqueFd{};  // from now on only the program has that side
+    if (pid_t told = 0; ::recv(ours_.get(), &told, sizeof told, MSG_DONTWAIT) == sizeof told) {
+        sister_ = told;
+    }
     ::shutdown(ours_.get(), SHUT_WR);
 }
 
 void Companion::wait(std::chrono::steady_clock::time_point until) {
+    using std::chrono::steady_clock;
     const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+        std::chrono::ceil<std::chrono::milliseconds>(until - steady_clock::now()).count();
     pollfd readable{ours_.get(), POLLIN, 0};
-    ::poll(&readable, 1, std::max(static_cast<int>(left.count()), 0));
+    if (::poll(&readable, 1, std::max(static_cast<int>(left), 0)) <= 0 || sister_ <= 0) {
+        return;
+    }
+    // Its side is closed a moment before it is gone.
+    constexpr timespec moment{0, 1'000'000};
+    while (::waitpid(sister_, nullptr, WNOHANG) == 0 && steady_clock::now() < until) {
+        ::nanosleep(&moment, nullptr);
+    }
 }
 
 }  // namespace railhead::spank

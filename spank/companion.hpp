@@ -43,13 +43,15 @@ class Companion {
 
     /// In slurmstepd, after the last task: tells the program to end.
     void end();
-    /// Returns when it has ended, at the latest at `until`.
+    /// Returns when it has ended, at the latest at `until`.  It is then no child of slurmstepd's any
+    /// more: while there is one in the step, proctrack/cgroup waits for another second.
     void wait(std::chrono::steady_clock::time_point until);
 
  private:
     Companion(UniqueFd ours, UniqueFd theirs) : ours_{std::move(ours)}, theirs_{std::move(theirs)} {}
 
     UniqueFd ours_, theirs_;  ///< both are closed by exec in the tasks
+    pid_t sister_ = 0;        ///< the program, once the first task has told; 0: no child of ours
 };
 
 }  // namespace railhead::spank

@@ -82,8 +82,7 @@ TEST_CASE("a task starts the clock as its sister, and its end is waited for",
     REQUIRE(plugin.call("slurm_spank_task_exit") == 0);
     CHECK(std::filesystem::exists(folder.path("ended")));
     CHECK(std::chrono::steady_clock::now() - begun < 1s);
-    CHECK(::waitpid(-1, nullptr, 0) > 0);
-    CHECK(::waitpid(-1, nullptr, 0) < 0);
+    CHECK(::waitpid(-1, nullptr, 0) < 0);  // it is gone, not only ended
 }
 
 TEST_CASE("a program that does not end is not waited for longer than a second",
@@ -148,8 +147,7 @@ TEST_CASE("the program ends with the last task of the node, not with the first",
     CHECK_FALSE(std::filesystem::exists(folder.path("ended")));
     REQUIRE(plugin.call("slurm_spank_task_exit") == 0);
     CHECK(std::filesystem::exists(folder.path("ended")));
-    CHECK(::waitpid(-1, nullptr, 0) > 0);  // one program for both tasks
-    CHECK(::waitpid(-1, nullptr, 0) < 0);
+    CHECK(::waitpid(-1, nullptr, 0) < 0);  // one program for both tasks
 }
 
 TEST_CASE("which step has a clock, and which a watcher", "[plugin][checkpoint]") {

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/text.hpp"
 #include "checkpoint/state_folder.hpp"
 #include "report/checkpoint_status.hpp"
@@ -34,11 +34,6 @@ struct Place {
 };
 
 // NOLINTBEGIN(concurrency-mt-unsafe): the command has one thread
-
-std::optional<std::string> own_variable(std::string_view name) {
-    const char* value = std::getenv(std::string{name}.c_str());
-    return value == nullptr ? std::nullopt : std::optional<std::string>{value};
-}
 
 Result<Place> find_place(const std::string& user) {
     if (user.empty()) {

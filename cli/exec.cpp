@@ -22,9 +22,9 @@
 
 #include "affinity/own_mask.hpp"
 #include "affinity/own_memory.hpp"
+#include "base/environment.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
-#include "environment.hpp"
 #include "gpu_map.hpp"
 #include "local_rank.hpp"
 #include "rank_binding.hpp"

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/environment.hpp"
 #include "base/file.hpp"
 #include "command.hpp"
-#include "environment.hpp"
 #include "job/script.hpp"
 #include "places.hpp"
 #include "policy/load.hpp"

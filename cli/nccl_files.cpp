@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "environment.hpp"
+#include "base/environment.hpp"
 #include "rails/nccl_conf.hpp"
 
 namespace railhead::cli {

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
-#include "environment.hpp"
 #include "plugstack.hpp"
 
 namespace railhead::cli {

@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
-#include "environment.hpp"
 #include "fabric/order.hpp"
 #include "job/hostlist.hpp"
 #include "places.hpp"

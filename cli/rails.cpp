@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/environment.hpp"
 #include "command.hpp"
-#include "environment.hpp"
 #include "nccl_files.hpp"
 #include "node/probe.hpp"
 #include "node_site.hpp"

@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
-#include "environment.hpp"
 #include "job/hostlist.hpp"
 #include "job_record.hpp"
 #include "places.hpp"

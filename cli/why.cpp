@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/text.hpp"
-#include "environment.hpp"
 #include "nccl_files.hpp"
 #include "node/interfaces.hpp"
 #include "rails/advice.hpp"

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "checkpoint/state_folder.hpp"
@@ -22,11 +23,6 @@ namespace railhead::spank {
 namespace {
 
 namespace variable = checkpoint::variable;
-
-std::optional<std::string> own_variable(std::string_view name) {
-    const char* value = std::getenv(std::string{name}.c_str());
-    return value == nullptr ? std::nullopt : std::optional<std::string>{value};
-}
 
 /// Of this process's job, by its own command line.
 std::string own_job_name() {

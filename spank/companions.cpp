@@ -6,7 +6,6 @@
 
 #include <array>
 #include <chrono>
-#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -14,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "checkpoint/variables.hpp"
@@ -111,9 +111,8 @@ std::vector<std::string> environment_of(const Session& session) {
             result.push_back(fmt::format("{}={}", name, *value));
         }
     }
-    const char* conf = std::getenv("SLURM_CONF");  // NOLINT(concurrency-mt-unsafe): one thread
-    if (conf != nullptr && !session.variable("SLURM_CONF")) {
-        result.push_back(fmt::format("SLURM_CONF={}", conf));
+    if (const auto conf = own_variable("SLURM_CONF"); conf && !session.variable("SLURM_CONF")) {
+        result.push_back(fmt::format("SLURM_CONF={}", *conf));
     }
     return result;
 }

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "affinity/cpu_bind.hpp"
+#include "base/environment.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "checkpoint_cost.hpp"
@@ -27,11 +28,6 @@ namespace railhead::spank {
 // NOLINTBEGIN(concurrency-mt-unsafe)
 
 namespace {
-
-std::optional<std::string> own_variable(std::string_view name) {
-    const char* value = std::getenv(std::string{name}.c_str());
-    return value == nullptr ? std::nullopt : std::optional<std::string>{value};
-}
 
 [[noreturn]] void refuse(const std::string& message) {
     slurm_error("railhead: %s", message.c_str());

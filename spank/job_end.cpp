@@ -6,6 +6,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/environment.hpp"
 #include "base/text.hpp"
 #include "checkpoint/job_end.hpp"
 #include "checkpoint/launch.hpp"
@@ -39,12 +40,6 @@ std::optional<std::int64_t> told_end(std::uint32_t job, const Lookup& lookup) {
     return parse_number<std::int64_t>(lookup("SLURM_JOB_END_TIME").value_or(""));
 }
 
-/// srun's own environment, which the step gets.
-std::optional<std::string> own_variable(std::string_view name) {
-    const char* value = std::getenv(std::string{name}.c_str());  // NOLINT(concurrency-mt-unsafe)
-    return value == nullptr ? std::nullopt : std::optional<std::string>{value};
-}
-
 }  // namespace
 
 std::string own_scontrol() {
@@ -54,7 +49,7 @@ std::string own_scontrol() {
 }
 
 void note_job_end(const Session& session) {
-    const auto choice = choose({}, &own_variable);
+    const auto choice = choose({}, &own_variable);  // srun's environment, which the step gets
     const auto job = session.number(S_JOB_ID).value_or(0);
     if (!choice || job == 0 || !speaks_of_checkpoints(*choice, &own_variable) ||
         noted_end(job, &own_variable)) {  // Slurm's may be that of a job around this one

@@ -2,10 +2,10 @@
 
 #include <sys/stat.h>
 
-#include <cstdlib>
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "policy/parse.hpp"
@@ -17,8 +17,7 @@ namespace {
 constexpr std::string_view default_folder = "/etc/slurm";
 
 std::string environment(const char* name) {
-    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): read at load only
-    return value != nullptr ? value : "";
+    return own_variable(name).value_or("");  // read at load only
 }
 
 /// The FILE of "slurmctld -f FILE", which slurmctld tells its plugins in no other way.

@@ -1,5 +1,6 @@
 // The start of an attempt: what is known of those before it, and the hold of a job that failed
 // again and again.
+#include "base/environment.hpp"
 #include "job_watch.hpp"
 
 #include <pwd.h>
@@ -7,7 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <span>
 #include <utility>
 
@@ -22,12 +22,6 @@ using checkpoint::Attempt;
 using checkpoint::Cause;
 
 constexpr const char* cluster_variable = "SLURM_CLUSTER_NAME";
-
-std::optional<std::string> own_variable(std::string_view name) {
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
-    const char* value = std::getenv(std::string{name}.c_str());
-    return value == nullptr ? std::nullopt : std::optional<std::string>{value};
-}
 
 /// For the place of records: a step of "srun --export=NONE" has no HOME, but its user has.
 std::optional<std::string> variable_of_user(std::string_view name) {

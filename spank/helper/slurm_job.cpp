@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "job/hostlist.hpp"
@@ -23,8 +24,7 @@ using namespace std::chrono_literals;
 // NOLINTBEGIN(concurrency-mt-unsafe)
 
 std::string variable(const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? std::string{} : std::string{value};
+    return own_variable(name).value_or("");
 }
 
 /// Runs one of Slurm's commands, wherever it is installed.

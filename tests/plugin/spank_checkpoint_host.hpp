@@ -52,8 +52,8 @@ inline std::string telling_helper(const railhead::test::TempDir& folder, const s
     return helper;
 }
 
-/// A task in a process of its own; returns when it and what it started have ended.
-inline void start_task(Plugin& plugin) {
+/// A task in a process of its own; returns when it has ended.
+inline void run_task(Plugin& plugin) {
     REQUIRE(plugin.init() == 0);
     REQUIRE(plugin.user_init() == 0);
     const pid_t task = ::fork();
@@ -62,6 +62,11 @@ inline void start_task(Plugin& plugin) {
         ::_exit(0);
     }
     REQUIRE(::waitpid(task, nullptr, 0) == task);
+}
+
+/// The same; returns when what it started has ended too.
+inline void start_task(Plugin& plugin) {
+    run_task(plugin);
     while (::waitpid(-1, nullptr, 0) > 0) {
     }
 }

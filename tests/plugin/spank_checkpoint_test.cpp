@@ -212,24 +212,14 @@ TEST_CASE("a job may want no signal where the site sends one to all that declare
     const auto policy = folder.write(
         "railhead.toml", "[checkpoint]\nmode = \"enforce\"\nclock = true\nsignal = \"USR1\"\n");
     const auto log = folder.path("log");
-    const auto helper = folder.write("helper", "#!/bin/sh\necho \"$@\" >> " + log + "\n");
-    ::chmod(helper.c_str(), 0755);
+    const auto helper = telling_helper(folder, log);
     auto& job = cpu_step(2);
     job.environment = {{"SLURM_JOB_ID", "7"},
                        {"SLURM_JOB_END_TIME", "1796040000"},
                        {"RAILHEAD_CKPT_INTERVAL", "auto"},
                        {"RAILHEAD_CKPT_SIGNAL", signal}};
     auto plugin = plugin_with({"helper=" + helper, "policy=" + policy});
-    REQUIRE(plugin.init() == 0);
-    REQUIRE(plugin.user_init() == 0);
-    const pid_t task = ::fork();
-    if (task == 0) {
-        plugin.task_init();
-        ::_exit(0);
-    }
-    REQUIRE(::waitpid(task, nullptr, 0) == task);
-    while (::waitpid(-1, nullptr, 0) > 0) {
-    }
+    start_task(plugin);
 
     CHECK(std::filesystem::exists(log) == clock);
     CHECK(variable("RAILHEAD_CKPT_MTBF") == "6646154");

@@ -24,7 +24,7 @@ TEST_CASE("the options are the same in every command and in slurmstepd", "[plugi
         CHECK(option.help.starts_with("[railhead] "));
     }
     CHECK(names == std::vector<std::string>{"railhead", "rail", "gpu-affinity", "mp-group",
-                                                "ckpt-interval", "ckpt-signal", "ckpt-dir"});
+                                            "ckpt-interval", "ckpt-signal", "ckpt-dir"});
 }
 
 TEST_CASE("slurmd and its scripts get no options", "[plugin]") {

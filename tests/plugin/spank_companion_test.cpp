@@ -97,14 +97,7 @@ TEST_CASE("a program that does not end is not waited for longer than a second",
                        {"SLURM_JOB_END_TIME", "1796040000"}};
     auto plugin = plugin_with({"helper=" + helper});
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    REQUIRE(plugin.init() == 0);
-    REQUIRE(plugin.user_init() == 0);
-    const pid_t task = ::fork();
-    if (task == 0) {
-        plugin.task_init();
-        ::_exit(0);
-    }
-    REQUIRE(::waitpid(task, nullptr, 0) == task);
+    run_task(plugin);
     const auto begun = std::chrono::steady_clock::now();
     REQUIRE(plugin.call("slurm_spank_task_exit") == 0);
     const auto took = std::chrono::steady_clock::now() - begun;

@@ -3,6 +3,8 @@
 import json
 import time
 
+import pytest
+
 from conftest import BUILD, PLUGINS
 from rig import Rig
 
@@ -65,6 +67,19 @@ write()
 
 def clocked_rig(nodes=2, *, line=LINE, **options):
     return Rig(nodes, plugins=PLUGINS, plugstack=line, **{"gpus": 0, **options})
+
+
+@pytest.fixture
+def start(plugins):
+    """start(arguments of clocked_rig()): a cluster of a test's own."""
+    rigs = []
+
+    def start(*arguments, **options):
+        rigs.append(clocked_rig(*arguments, **options))
+        return rigs[-1].start()
+    yield start
+    for rig in rigs:
+        rig.stop()
 
 
 def catch(rig):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clocked import HELPER, LINE, catch, clocked_rig, next_multiple, reports, srun, times
+from clocked import HELPER, LINE, catch, clocked_rig, next_multiple, reports, srun, start, times  # noqa: F401
 from conftest import empty, needs_freezer
 from keeper import descendants, wait_until
 
@@ -34,18 +34,6 @@ def rig(clocked):
     empty(clocked)
     reports(clocked)
     assert wait_until(lambda: not helpers(clocked), 5), "a clock outlives its step"
-
-
-@pytest.fixture
-def start(plugins):
-    rigs = []
-
-    def start(*arguments, **options):
-        rigs.append(clocked_rig(*arguments, **options))
-        return rigs[-1].start()
-    yield start
-    for rig in rigs:
-        rig.stop()
 
 
 def helpers(rig):

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from clocked import LINE, catch, clocked_rig, reports, srun
+from clocked import LINE, catch, clocked_rig, reports, srun, start  # noqa: F401
 from conftest import empty
 from rig import CommandError
 
@@ -26,18 +26,6 @@ def rig(launch):
     yield launch
     empty(launch)
     reports(launch)  # those that a test left
-
-
-@pytest.fixture
-def start(plugins):
-    rigs = []
-
-    def start(*arguments, **options):
-        rigs.append(clocked_rig(*arguments, **options))
-        return rigs[-1].start()
-    yield start
-    for rig in rigs:
-        rig.stop()
 
 
 def told(report):

@@ -1,13 +1,14 @@
-#include "environment.hpp"
+#include "base/environment.hpp"
 
 #include <unistd.h>
 
 #include <cstdlib>
 
-namespace railhead::cli {
+namespace railhead {
 
-std::optional<std::string> own_variable(const std::string& name) {
-    const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): one thread
+std::optional<std::string> own_variable(std::string_view name) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): as the header says
+    const char* value = std::getenv(std::string{name}.c_str());
     return value == nullptr ? std::nullopt : std::optional<std::string>{value};
 }
 
@@ -22,4 +23,4 @@ std::map<std::string, std::string> whole_environment() {
     return variables;
 }
 
-}  // namespace railhead::cli
+}  // namespace railhead

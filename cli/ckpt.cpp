@@ -2,23 +2,16 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include "base/text.hpp"
 #include "checkpoint/recommend.hpp"
 #include "checkpoint/trials.hpp"
 #include "ckpt_status.hpp"
 #include "command.hpp"
-#include "job/quantity.hpp"
 #include "output_file.hpp"
 #include "progress.hpp"
+#include "quantity_reader.hpp"
 #include "report/checkpoint.hpp"
 
 namespace railhead::cli {
@@ -36,90 +29,22 @@ struct Options {
     std::string svg;
 };
 
-using Parse = std::optional<double> (*)(std::string_view);
-
-/// A kind of quantity, and how to say what it looks like.
-struct Kind {
-    Parse parse;
-    std::string_view expected;
-};
-
-constexpr Kind duration{
-    job::parse_duration_s,
-    "is no time: expected a number with its unit, as 90s, 5m, 1.5h, 2d or 1:30:00"};
-constexpr Kind count{job::parse_amount, "is no number: expected one as 70e9, 70B or 350M"};
-constexpr Kind size{job::parse_bytes,
-                    "is no size: expected a number with its unit, as 912GB or 5.29TB"};
-constexpr Kind bandwidth{job::parse_bandwidth,
-                         "is no bandwidth: expected GB/s, or 2TB/s, or 400Gb/s"};
-
-/// Reads the texts of options into a question; keeps the first that is wrong.
-class Reader {
- public:
-    void read(std::string_view option, const std::optional<std::string>& text, const Kind& kind,
-              std::optional<double>& to) {
-        if (!text || error_) {
-            return;
-        }
-        to = kind.parse(*text);
-        if (!to) {
-            refuse(option, *text, kind.expected);
-        }
-    }
-
-    /// A number, or the name of one of `all`, which `named` then points to.
-    template <class Named>
-    void read_or_name(std::string_view option, const std::optional<std::string>& text,
-                      std::optional<double>& to, const Named*& named, std::span<const Named> all,
-                      double (*value)(const Named&)) {
-        if (!text || error_) {
-            return;
-        }
-        std::vector<std::string_view> names;
-        for (const auto& one : all) {
-            names.push_back(one.name);
-            if (equals_ignoring_case(one.name, *text)) {
-                named = &one;
-                to = value(one);
-                return;
-            }
-        }
-        to = job::parse_amount(*text);
-        if (!to) {
-            const auto near = nearest_name(*text, names);
-            refuse(option, *text,
-                   near ? fmt::format("is no number: did you mean \"{}\"?", *near)
-                        : fmt::format("is no number, and no name known: expected one of {}",
-                                      fmt::join(names, ", ")));
-        }
-    }
-
-    [[nodiscard]] const std::optional<Error>& error() const { return error_; }
-
- private:
-    void refuse(std::string_view option, const std::string& text, std::string_view why) {
-        error_ =
-            Error{Errc::bad_input, fmt::format("{} \"{}\" {}", option, printable(text), why), {}};
-    }
-    std::optional<Error> error_;
-};
-
 Result<checkpoint::Question> read_question(const Options& options) {
     auto question = options.question;
-    Reader reader;
-    reader.read("--mtbf", options.mtbf, duration, question.mtbf_s);
-    reader.read("--observed", options.observed, duration, question.observed_s);
-    reader.read("--cost", options.cost, duration, question.cost_s);
-    reader.read("--restart", options.restart, duration, question.restart_s);
-    reader.read("--time-limit", options.time_limit, duration, question.time_limit_s);
-    reader.read("--step", options.step, duration, question.step_s);
-    reader.read("--interval", options.interval, duration, question.own_interval_s);
-    reader.read("--memory-cost", options.memory_cost, duration, question.memory_cost_s);
-    reader.read("--memory-restart", options.memory_restart, duration, question.memory_restart_s);
-    reader.read("--bytes", options.bytes, size, question.bytes);
-    reader.read("--params", options.params, count, question.params);
-    reader.read("--bandwidth", options.bandwidth, bandwidth, question.bytes_per_s);
-    reader.read("--node-bandwidth", options.node_bandwidth, bandwidth, question.node_bytes_per_s);
+    QuantityReader reader;
+    reader.read("--mtbf", options.mtbf, Quantity::duration, question.mtbf_s);
+    reader.read("--observed", options.observed, Quantity::duration, question.observed_s);
+    reader.read("--cost", options.cost, Quantity::duration, question.cost_s);
+    reader.read("--restart", options.restart, Quantity::duration, question.restart_s);
+    reader.read("--time-limit", options.time_limit, Quantity::duration, question.time_limit_s);
+    reader.read("--step", options.step, Quantity::duration, question.step_s);
+    reader.read("--interval", options.interval, Quantity::duration, question.own_interval_s);
+    reader.read("--memory-cost", options.memory_cost, Quantity::duration, question.memory_cost_s);
+    reader.read("--memory-restart", options.memory_restart, Quantity::duration, question.memory_restart_s);
+    reader.read("--bytes", options.bytes, Quantity::size, question.bytes);
+    reader.read("--params", options.params, Quantity::count, question.params);
+    reader.read("--bandwidth", options.bandwidth, Quantity::bandwidth, question.bytes_per_s);
+    reader.read("--node-bandwidth", options.node_bandwidth, Quantity::bandwidth, question.node_bytes_per_s);
     reader.read_or_name<checkpoint::FailureRate>(
         "--rate", options.rate, question.per_1000_node_days, question.published_rate,
         checkpoint::published_rates(), [](const auto& rate) { return rate.per_1000_node_days; });

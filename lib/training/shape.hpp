@@ -1,0 +1,50 @@
+// The shape of a transformer: what its FLOPs, its parameters and its memory follow from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace railhead::training {
+
+enum class Mlp { plain, gated };  ///< two matrices (GELU), or three (SwiGLU)
+
+/// Layers that route each token to some of many experts.
+struct Experts {
+    std::uint64_t count = 0;         ///< in a layer that has them
+    std::uint64_t active = 0;        ///< that a token goes through, without the shared ones
+    std::uint64_t shared = 0;        ///< that every token goes through
+    std::uint64_t ffn = 0;           ///< width of one expert
+    std::uint64_t dense_layers = 0;  ///< layers that have a plain MLP of Shape::ffn instead
+};
+
+/// Multi-head latent attention (DeepSeek-V2, V3).
+struct Latent {
+    std::uint64_t query_rank = 0;  ///< 0: queries are not compressed
+    std::uint64_t key_value_rank = 0;
+    std::uint64_t rope_head = 0, plain_head = 0, value_head = 0;  ///< widths of one head
+};
+
+struct Shape {
+    std::string name;
+    std::uint64_t layers = 0;
+    std::uint64_t hidden = 0;
+    std::uint64_t heads = 0;
+    std::uint64_t key_value_heads = 0;  ///< as heads where attention is not grouped
+    std::uint64_t head = 0;  ///< width of one head; hidden / heads where it says no other
+    std::uint64_t ffn = 0;
+    std::uint64_t vocabulary = 0;
+    std::uint64_t sequence = 0;       ///< the length it is trained at
+    std::uint64_t window = 0;         ///< of sliding attention; 0: every token sees all before it
+    std::uint64_t window_layers = 0;  ///< layers with that window; the rest see all
+    Mlp mlp = Mlp::gated;
+    bool tied = false;       ///< the output matrix is the embedding
+    bool positions = false;  ///< learned positions, as GPT-3 has: sequence * hidden parameters
+    std::optional<Experts> experts;
+    std::optional<Latent> latent;
+    std::optional<double> published_parameters;  ///< as its paper prints them
+    std::optional<double> tokens;                ///< that it was trained on
+    std::string source;
+};
+
+}  // namespace railhead::training

@@ -191,6 +191,71 @@ def test_a_node_off_ntp_is_told_of_once_a_job(start):
     forget_ntp()
 
 
+# Stands in for a clock that is set: what FILE says is added to the time, and the kernel's wake-up of who
+# waits for a time of that clock comes within 50 ms.
+SET = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <sys/timerfd.h>
+#include <time.h>
+static long long added_ms(void) {
+    long long ms = 0;
+    FILE* file = fopen(FILE_OF_MS, "r");
+    if (file) { if (fscanf(file, "%lld", &ms) != 1) ms = 0; fclose(file); }
+    return ms;
+}
+int clock_gettime(clockid_t clock, struct timespec* now) {
+    int (*real)(clockid_t, struct timespec*) = dlsym(RTLD_NEXT, "clock_gettime");
+    int result = real(clock, now);
+    if (clock == CLOCK_REALTIME) {
+        long long ns = now->tv_sec * 1000000000LL + now->tv_nsec + added_ms() * 1000000;
+        now->tv_sec = ns / 1000000000, now->tv_nsec = ns % 1000000000;
+    }
+    return result;
+}
+int timerfd_settime(int fd, int flags, const struct itimerspec* when, struct itimerspec* old) {
+    int (*real)(int, int, const struct itimerspec*, struct itimerspec*) = dlsym(RTLD_NEXT, "timerfd_settime");
+    struct timespec now;
+    struct itimerspec soon = {.it_value = {.tv_nsec = 1}};
+    if (!(flags & TFD_TIMER_CANCEL_ON_SET)) return real(fd, flags, when, old);
+    clock_gettime(CLOCK_REALTIME, &now);
+    long long left = (when->it_value.tv_sec - now.tv_sec) * 1000000000LL + when->it_value.tv_nsec - now.tv_nsec;
+    if (left > 0) soon.it_value.tv_nsec = left < 50000000 ? left : 50000000;
+    return real(fd, 0, &soon, old);
+}
+"""
+
+
+def test_the_ticks_follow_a_clock_that_is_set_and_none_comes_twice(start):
+    rig = start(2)
+    ahead, library = rig.work / "ahead", rig.etc / "set.so"
+    ahead.write_text("0")
+    ahead.chmod(0o644)
+    (rig.etc / "set.c").write_text(SET)
+    subprocess.run(["cc", "-shared", "-fPIC", f'-DFILE_OF_MS="{ahead}"', "-o", library, rig.etc / "set.c"], check=True)
+    through(rig, f"LD_PRELOAD={library} exec {HELPER} \"$@\"")
+    job = background(rig, "srun -N2 -n2 CATCH 14", "-N2", "-t10", *NOT_YET)
+    assert wait_until(lambda: len(os.listdir(rig.work / "reports")) >= 2, 10)
+    changes = []
+    for ms in 800, 0:
+        time.sleep(3)
+        next_multiple(2, 0.7)
+        time.sleep(max(0, 0.6 - time.time() % 2))  # between the ticks of both clocks
+        ahead.write_text(str(ms))
+        changes.append(time.time())
+    _, found, output = finish(rig, job)
+    assert len(found) == 2
+    for report in found:
+        called = times(report)
+        before, put_ahead, put_back = ([when for when in called if low < when < high] for low, high in
+                                       zip([0, *changes], [*changes, time.time()]))
+        assert before and all(when % 2 < SLACK for when in before), (called, output)
+        assert put_ahead and all((when + 0.8) % 2 < SLACK for when in put_ahead), (called, output)
+        assert put_back and all(when % 2 < SLACK for when in put_back), (called, output)
+        assert min(after - when for when, after in zip(called, called[1:])) > 1, called
+
+
 # -- whom -------------------------------------------------------------------------------------
 
 

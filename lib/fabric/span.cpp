@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 
 #include "fabric/fabric.hpp"
 
@@ -15,37 +16,44 @@ constexpr std::uint32_t most_counted = 4096;
 }  // namespace
 
 SpanTable::SpanTable(std::span<const std::uint32_t> sizes) {
-    // Leaves are many and of few sizes: how often each size is there takes less time than sorting.
     const auto largest = sizes.empty() ? 0U : *std::ranges::max_element(sizes);
-    held_.reserve(sizes.size());
-    std::uint64_t sum = 0;
     if (largest <= most_counted) {
         std::vector<std::uint32_t> times(largest + 1);
         for (const auto size : sizes) {
             ++times[size];
         }
         for (auto size = largest; size > 0; --size) {
-            for (; times[size] > 0; --times[size]) {
-                held_.push_back(sum += size);
-            }
+            add(size, times[size]);
         }
         return;
     }
     std::vector<std::uint32_t> sorted{sizes.begin(), sizes.end()};
     std::ranges::sort(sorted, std::greater{});
     for (const auto size : sorted) {
-        if (size > 0) {
-            held_.push_back(sum += size);
-        }
+        add(size, 1);
     }
 }
 
+void SpanTable::add(std::uint32_t size, std::uint32_t times) {
+    if (size == 0 || times == 0) {
+        return;
+    }
+    if (runs_.empty() || runs_.back().size != size) {
+        runs_.push_back({capacity_, leaves_, size});
+    }
+    capacity_ += std::uint64_t{size} * times;
+    leaves_ += times;
+}
+
 std::uint32_t SpanTable::least(std::uint64_t nodes) const {
-    const auto enough = std::ranges::lower_bound(held_, nodes);
-    if (nodes == 0 || enough == held_.end()) {
+    if (nodes == 0 || nodes > capacity_) {
         return 0;
     }
-    return static_cast<std::uint32_t>(enough - held_.begin() + 1);
+    // The last run that some of the nodes are left for.
+    const auto past = std::ranges::lower_bound(runs_, nodes, {}, &Run::nodes_before);
+    const auto& run = *std::prev(past);
+    const auto left = nodes - run.nodes_before;
+    return run.leaves_before + static_cast<std::uint32_t>((left + run.size - 1) / run.size);
 }
 
 std::uint32_t minimal_span(std::span<const std::uint32_t> sizes, std::uint32_t nodes) {

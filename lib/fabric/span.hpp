@@ -1,7 +1,7 @@
 // How few leaves a job can be held by.
 //
 // A job of n nodes touches the fewest leaves when it fills the largest first; that is all there
-// is to it, so a table of running sums answers for every n at once.
+// is to it.  Leaves are many and of few sizes, so a line for each size answers for every n.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,20 @@ class SpanTable {
     [[nodiscard]] std::uint32_t least(std::uint64_t nodes) const;
 
     /// The nodes of all leaves together.
-    [[nodiscard]] std::uint64_t capacity() const { return held_.empty() ? 0 : held_.back(); }
+    [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
 
  private:
-    std::vector<std::uint64_t> held_;  ///< held_[i]: nodes of the i + 1 largest leaves
+    /// Leaves of one size, and what those that are larger hold.
+    struct Run {
+        std::uint64_t nodes_before = 0;
+        std::uint32_t leaves_before = 0;
+        std::uint32_t size = 0;
+    };
+    void add(std::uint32_t size, std::uint32_t times);
+
+    std::vector<Run> runs_;  ///< the largest first
+    std::uint64_t capacity_ = 0;
+    std::uint32_t leaves_ = 0;
 };
 
 }  // namespace railhead::fabric

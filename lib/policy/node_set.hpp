@@ -39,16 +39,16 @@ class NodeSet {
 
     /// How many of the nodes `first` to `last`, both included.
     [[nodiscard]] std::size_t count(std::uint32_t first, std::uint32_t last) const {
-        std::size_t sum = 0;
-        for (std::size_t i = first / bits; i <= last / bits; ++i) {
-            auto word = words_[i];
-            if (i == first / bits) {
-                word &= ~std::uint64_t{0} << (first % bits);
-            }
-            if (i == last / bits) {
-                word &= ~std::uint64_t{0} >> (bits - 1 - last % bits);
-            }
-            sum += ones(word);
+        const auto from_first = ~std::uint64_t{0} << (first % bits);
+        const auto to_last = ~std::uint64_t{0} >> (bits - 1 - last % bits);
+        const std::size_t begin = first / bits;
+        const std::size_t end = last / bits;
+        if (begin == end) {  // as most leaves are
+            return ones(words_[begin] & from_first & to_last);
+        }
+        auto sum = ones(words_[begin] & from_first) + ones(words_[end] & to_last);
+        for (auto i = begin + 1; i < end; ++i) {
+            sum += ones(words_[i]);
         }
         return sum;
     }

@@ -289,6 +289,11 @@ LevelSpans level_spans(const FabricSite& fabric, std::span<const std::uint32_t> 
                        const std::vector<std::uint32_t>* group_of) {
     LevelSpans spans;
     spans.level = level;
+    if (group_of == nullptr && fabric.networks.size() == 1) {  // which has every leaf
+        spans.used = groups - static_cast<std::uint32_t>(std::ranges::count(sizes, 0U));
+        spans.networks.emplace_back(sizes);
+        return spans;
+    }
     std::vector<std::uint32_t> sums(groups);
     const auto add = [&](std::uint32_t leaf) {
         sums[group_of != nullptr ? (*group_of)[leaf] : leaf] += sizes[leaf];
@@ -297,7 +302,7 @@ LevelSpans level_spans(const FabricSite& fabric, std::span<const std::uint32_t> 
         add(leaf);
     }
     spans.used = groups - static_cast<std::uint32_t>(std::ranges::count(sums, 0U));
-    if (fabric.networks.size() == 1) {  // which has every leaf
+    if (fabric.networks.size() == 1) {
         spans.networks.emplace_back(sums);
         return spans;
     }

@@ -1,4 +1,7 @@
+#include <cstdint>
+#include <random>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -266,4 +269,22 @@ TEST_CASE("the minimal span fills the largest leaves first", "[topology][span]")
 
     CHECK(fabric::minimal_span(c.sizes, c.nodes) == c.expected);
     CHECK(fabric::SpanTable{c.sizes}.least(c.nodes) == c.expected);
+}
+
+TEST_CASE("a table of spans answers for every job as filling leaf by leaf does", "[topology][span]") {
+    std::mt19937 draw{7};
+    for (int trial = 0; trial < 50; ++trial) {
+        const bool large = trial % 10 == 0;  // sizes beyond those that are counted
+        std::vector<std::uint32_t> sizes(draw() % 20);
+        std::uint32_t nodes = 0;
+        for (auto& size : sizes) {
+            nodes += size = draw() % (large ? 6000 : 9);
+        }
+        const fabric::SpanTable table{sizes};
+        CHECK(table.capacity() == nodes);
+        for (std::uint32_t job = 0; job <= nodes + 1; job += large ? 97 : 1) {
+            CAPTURE(trial, job);
+            CHECK(table.least(job) == fabric::minimal_span(sizes, job));
+        }
+    }
 }

@@ -19,6 +19,7 @@ sys.path.insert(0, str(CHECKOUT / "tests" / "slurm"))
 
 import mix  # noqa: E402  (rig.py is in tests/slurm)
 import play  # noqa: E402
+from fabric import Fabric  # noqa: E402
 from policies import find_policy  # noqa: E402
 from rig import slurm_version  # noqa: E402
 
@@ -35,6 +36,7 @@ class Run:
     load: float
     seed: int
     window_s: int = WINDOW_S
+    leaves: int = Fabric.leaves
 
     @property
     def key(self):
@@ -55,7 +57,7 @@ def cpu_s(pid):
 def play_run(run, plugins):
     """Plays one run; the result as it is written to the file of results."""
     policy = find_policy(run.policy)
-    site = mix.default_site(policy.set_aside)
+    site = mix.default_site(policy.set_aside, run.leaves)
     jobs = make_jobs(run, site)
     begun = time.monotonic()
     with play.make_rig(site, policy, run.slowdown, plugins) as rig:
@@ -88,6 +90,7 @@ class Part:
     loads: list
     seeds: int
     window: int = WINDOW_S
+    leaves: int = Fabric.leaves
 
 
 LOADS = [0.9, 1.1, 1.25]
@@ -105,7 +108,7 @@ QUICK = [Part(["synthetic"], COMPARED, [0.1], [1.1], seeds=1, window=8)]
 def runs_of(part):
     """The runs of one seed and load lie next to each other, so that they share the machine's mood."""
     points = itertools.product(part.mixes, range(1, part.seeds + 1), part.loads, part.slowdowns, part.policies)
-    return [Run(name, policy, slowdown, load, seed, part.window) for name, seed, load, slowdown, policy in points]
+    return [Run(name, policy, slowdown, load, seed, part.window, part.leaves) for name, seed, load, slowdown, policy in points]
 
 
 def plan(arguments):
@@ -129,7 +132,7 @@ def read_results(path):
 
 
 def result_key(result):
-    return tuple(result[field.name] for field in dataclasses.fields(Run))
+    return tuple(result.get(field.name, field.default) for field in dataclasses.fields(Run))
 
 
 def run_all(runs, arguments):
@@ -177,12 +180,13 @@ def parse_arguments():
     parser.add_argument("--out", type=Path, help="file of results, JSON lines; a second run goes on where this one ends")
     parser.add_argument("--quick", action="store_true", help="one seed and one load, about a minute: shows that the bench works")
     parser.add_argument("--policy", action="append", dest="policies", type=policy_name, metavar="NAME",
-                        help="may be repeated; any of these six replaces the whole plan by one part")
+                        help="may be repeated; any of these seven replaces the whole plan by one part")
     parser.add_argument("--mixes", type=listed(str), help="synthetic, philly")
     parser.add_argument("--slowdowns", type=listed(float), help="share by which a job slows on more leaves than it must")
     parser.add_argument("--loads", type=listed(float), help="the work that comes, over what the cluster can do")
     parser.add_argument("--seeds", type=int, help="1 to so many")
     parser.add_argument("--window", type=int, help="seconds in which the measured jobs arrive")
+    parser.add_argument("--leaves", type=int, help="leaves of 16 nodes (default: 16)")
     parser.add_argument("--parallel", type=int, default=8, help="clusters at a time")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

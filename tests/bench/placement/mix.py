@@ -176,5 +176,5 @@ def philly(site, seed, load, window_s, folder):
     return _arrange(draw, site, jobs, [(arrival - arrivals[0]) / length for arrival in arrivals], window_s)
 
 
-def default_site(set_aside=0):
-    return Site(Fabric(), set_aside)
+def default_site(set_aside=0, leaves=Fabric.leaves):
+    return Site(Fabric(leaves), set_aside)

@@ -20,6 +20,7 @@ class Policy:
     set_aside: int = 0  # leaves with the feature "small"
     below: int = 0  # jobs of fewer nodes prefer them; 0 with railhead: those smaller than a leaf
     alternatives: int = 0  # --constraint=[leaf1|leaf2|…] instead of --switches on one-leaf jobs of so many nodes and more
+    alone: int = 0  # --exclusive=topo for jobs of so many nodes and more: nobody else on their leaves (the simulator only)
     railhead: bool = False
     below_leaf: float = 1  # how many times the price jobs smaller than a leaf wait
     misprice: float = 1  # what Railhead takes for the slowdown, over the true one

@@ -147,18 +147,29 @@ class Simulation:
             for held in self.planned:
                 if held.begin_s < begin_s + waiting.limit_s and held.limit_s > begin_s:
                     free &= ~held.nodes
-            nodes = self._nodes(waiting, free & waiting.usable, begin_s == now)
+            nodes = self._nodes(waiting, free & waiting.usable, free, begin_s == now)
             if nodes is None:
                 continue
             if begin_s == now:
                 return self._start(waiting, nodes, now)
-            self.planned.append(Held(begin_s, begin_s + waiting.limit_s, nodes))
+            self.planned.append(Held(begin_s, begin_s + waiting.limit_s, self._taken(waiting, nodes)))
             return False
         return False
 
-    def _nodes(self, waiting, free, at_once):
-        """Where the job would go, or None."""
+    def _alone(self, count):
+        return 0 < self.policy.alone <= count
+
+    def _taken(self, waiting, nodes):
+        """What others may not have while it runs."""
+        if not self._alone(waiting.fate.job.nodes):
+            return nodes
+        return sum(leaf for leaf in self.leaves.masks if leaf & nodes)
+
+    def _nodes(self, waiting, free, everything, at_once):
+        """Where the job would go, or None; `free` are those of `everything` free that it may use."""
         count = waiting.fate.job.nodes
+        if self._alone(count):
+            free &= sum(leaf for leaf in self.leaves.masks if not leaf & ~everything)
         if free.bit_count() < count or waiting.needed & ~free:
             return None
         if waiting.alternatives:
@@ -174,7 +185,7 @@ class Simulation:
             return False
         run_s = job.run_s * (1 + self.slowdown * (span > fate.minimal))
         fate.start_s, fate.end_s, fate.span = now, now + run_s, span
-        held = Held(now, now + max(waiting.limit_s, run_s), nodes, now + run_s)
+        held = Held(now, now + max(waiting.limit_s, run_s), self._taken(waiting, nodes), now + run_s)
         self.running.append(held)
         self.planned.append(held)
         return True
@@ -183,7 +194,7 @@ class Simulation:
 def simulate(run):
     """The result of a run, in the form of the bench's."""
     policy = policies.find_policy(run.policy)
-    site = mix.default_site(policy.set_aside)
+    site = mix.default_site(policy.set_aside, run.leaves)
     fates = Simulation(site, policy, run.slowdown).play(bench.make_jobs(run, site))
     return {**dataclasses.asdict(run), "slurm": "simulated",
             "jobs": [bench.fate_row(fate) for fate in fates if fate.job.measured]}
@@ -197,8 +208,10 @@ def main():
     parser.add_argument("--loads", type=bench.listed(float), default=[1.1])
     parser.add_argument("--slowdowns", type=bench.listed(float), default=[0.1])
     parser.add_argument("--mixes", type=bench.listed(str), default=["synthetic"])
+    parser.add_argument("--leaves", type=int, default=bench.Run.leaves, help="leaves of 16 nodes")
     arguments = parser.parse_args()
-    part = bench.Part(arguments.mixes, arguments.policy, arguments.slowdowns, arguments.loads, arguments.seeds)
+    part = bench.Part(arguments.mixes, arguments.policy, arguments.slowdowns, arguments.loads, arguments.seeds,
+                      leaves=arguments.leaves)
     done = {bench.result_key(result) for result in bench.read_results(arguments.out)}
     with open(arguments.out, "a") as file:
         for run in bench.runs_of(part):

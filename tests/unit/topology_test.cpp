@@ -278,7 +278,8 @@ TEST_CASE("a table of spans answers for every job as filling leaf by leaf does",
         std::vector<std::uint32_t> sizes(draw() % 20);
         std::uint32_t nodes = 0;
         for (auto& size : sizes) {
-            nodes += size = draw() % (large ? 6000 : 9);
+            size = static_cast<std::uint32_t>(draw() % (large ? 6000 : 9));
+            nodes += size;
         }
         const fabric::SpanTable table{sizes};
         CHECK(table.capacity() == nodes);

@@ -12,13 +12,18 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "job/quantity.hpp"
+#include "policy/load_policy.hpp"
 #include "training/hf_config.hpp"
 
 namespace railhead::cli {
 
 namespace {
 
-constexpr auto site_catalogue = "/etc/slurm/railhead-catalog.toml";
+/// railhead-catalog.toml beside slurm.conf, as railhead.toml is.
+std::string site_catalogue() {
+    const auto slurm_conf = own_variable("SLURM_CONF").value_or("/etc/slurm/slurm.conf");
+    return policy::beside(slurm_conf, "railhead-catalog.toml");
+}
 
 /// Adds a file to the catalogue; prints what is wrong with it.
 bool add_file(training::Catalogue& to, const std::string& path, Console& console) {
@@ -154,9 +159,9 @@ std::optional<training::Catalogue> read_catalogue(const std::vector<std::string>
                                                   Console& console) {
     auto catalogue = training::built_in_catalogue();
     const auto said = own_variable("RAILHEAD_CATALOG");
-    const auto site = said.value_or(site_catalogue);
+    const auto site = said.value_or(site_catalogue());
     const bool is_there = stamp_of(site) != FileStamp{};
-    bool right = !said && !is_there ? true : add_file(catalogue, site, console);
+    bool right = (!said && !is_there) || add_file(catalogue, site, console);
     for (const auto& file : files) {
         right = add_file(catalogue, file, console) && right;
     }

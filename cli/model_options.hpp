@@ -16,8 +16,9 @@ namespace railhead::cli {
 /// Adds --catalog, which may be said more than once.
 void add_catalog_option(CLI::App& command, std::vector<std::string>& files);
 
-/// The built-in catalogue, then railhead-catalog.toml in /etc/slurm or where RAILHEAD_CATALOG says,
-/// where there is one, then `files`: later ones win.  Prints every error of a file.
+/// The built-in catalogue, then the site's: the file that RAILHEAD_CATALOG names, else
+/// railhead-catalog.toml beside slurm.conf where there is one; then `files`.  Later ones win.  Prints
+/// every error of a file.
 [[nodiscard]] std::optional<training::Catalogue> read_catalogue(
     const std::vector<std::string>& files, Console& console);
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text.hpp"
 #include "report/quantity_text.hpp"
 #include "report/table.hpp"
 #include "training/flops.hpp"
@@ -30,11 +31,18 @@ std::string figure(const std::optional<double>& value, double unit = 1) {
     return value ? fmt::format("{:.4g}", *value / unit) : std::string{unknown};
 }
 
-/// "405.9 B", "124.1 M".
+/// "1.008 T", "405.9 B", "124.1 M".
 std::string amount_text(double count) {
     constexpr double million = 1e6;
-    return count < giga ? fmt::format("{:.4g} M", count / million)
-                        : fmt::format("{:.4g} B", count / giga);
+    constexpr double trillion = 1e12;
+    return count < giga       ? fmt::format("{:.4g} M", count / million)
+           : count < trillion ? fmt::format("{:.4g} B", count / giga)
+                              : fmt::format("{:.4g} T", count / trillion);
+}
+
+/// A remark below a table.
+std::string below(std::string_view text) {
+    return fmt::format("\n{}\n", fmt::join(wrap(text, 80), "\n"));
 }
 
 std::string size_text(std::uint64_t size) {
@@ -88,8 +96,8 @@ std::string mlp_text(const Shape& shape) {
 void add_sizes(Table& table, const Shape& shape) {
     table.add({"  layers", fmt::format("{}", shape.layers)});
     if (shape.mtp_layers != 0) {
-        table.add(
-            {"  further tokens", fmt::format("{} layers more predict them", shape.mtp_layers)});
+        table.add({"  further tokens",
+                   fmt::format("predicted by {} more", count_of(shape.mtp_layers, "layer"))});
     }
     table.add({"  hidden", fmt::format("{}", shape.hidden)});
     table.add({"  attention", attention_text(shape)});
@@ -182,9 +190,11 @@ std::string accelerators_text(const Catalogue& catalogue) {
                    figure(row.scale_up_bytes_per_s, giga), figure(row.power_w)});
     }
     return table.text() +
-           "\nDense peaks, FP16 where there is no BF16; bandwidths in one direction.  matmul: the\n"
-           "share of the BF16 peak that the best one reaches.  Sources: railhead catalog\n"
-           "accelerators NAME.\n";
+           below(
+               "Dense peaks, FP16 where there is no BF16; bandwidths in one direction.  matmul: "
+               "the "
+               "share of the BF16 peak that the best one reaches.  Sources: railhead catalog "
+               "accelerators NAME.");
 }
 
 std::string nics_text(const Catalogue& catalogue) {
@@ -197,7 +207,7 @@ std::string nics_text(const Catalogue& catalogue) {
                    fmt::format("{:.0f}", row.port_gbit_per_s * row.per_node),
                    figure(row.measured_bytes_per_s, giga), row.usual_node});
     }
-    return table.text() + "\nOne direction.  Sources: railhead catalog nics NAME.\n";
+    return table.text() + below("One direction.  Sources: railhead catalog nics NAME.");
 }
 
 std::string models_text(const Catalogue& catalogue) {
@@ -214,9 +224,10 @@ std::string models_text(const Catalogue& catalogue) {
                    size_text(row.experts ? row.experts->ffn : row.ffn), size_text(row.sequence)});
     }
     return table.text() +
-           "\nParameters are counted from the sizes; of a token: those it goes through, where\n"
-           "there are experts.  heads: with those of keys and values; FFN: of one expert.\n"
-           "Sources: railhead catalog models NAME.\n";
+           below(
+               "Parameters are counted from the sizes; of a token: those it goes through, where "
+               "there are experts.  heads: with those of keys and values; FFN: of one expert.  "
+               "Sources: railhead catalog models NAME.");
 }
 
 std::string accelerator_text(const Accelerator& accelerator) {

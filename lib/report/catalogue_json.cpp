@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -12,6 +13,12 @@ namespace railhead::report {
 namespace {
 
 using json = nlohmann::ordered_json;
+
+/// A count, exact as far as a double is.
+json whole(double count) {
+    constexpr double exact = 9e15;  // 2^53
+    return count < exact ? json(static_cast<std::uint64_t>(count)) : rounded(count);
+}
 
 json accelerator_json(const training::Accelerator& row) {
     auto precisions = json::object();
@@ -28,7 +35,7 @@ json accelerator_json(const training::Accelerator& row) {
     return {{"name", row.name},
             {"aliases", row.aliases},
             {"precisions", precisions},
-            {"memory_bytes", rounded(row.memory_bytes)},
+            {"memory_bytes", whole(row.memory_bytes)},
             {"memory_bytes_per_s", rounded(row.memory_bytes_per_s)},
             {"scale_up_bytes_per_s", or_null(row.scale_up_bytes_per_s)},
             {"pcie_bytes_per_s", or_null(row.pcie_bytes_per_s)},
@@ -52,17 +59,17 @@ json nic_json(const training::Nic& row) {
 
 json parameters_json(const training::Shape& row) {
     const auto parameters = training::count_parameters(row);
-    return {{"total", rounded(parameters.total())},
-            {"active", rounded(parameters.active())},
-            {"embedding", rounded(parameters.embedding)},
-            {"positions", rounded(parameters.positions)},
-            {"attention", rounded(parameters.attention)},
-            {"mlp", rounded(parameters.mlp)},
-            {"experts", rounded(parameters.experts)},
-            {"routers", rounded(parameters.routers)},
-            {"norms", rounded(parameters.norms)},
-            {"biases", rounded(parameters.biases)},
-            {"output", rounded(parameters.output)},
+    return {{"total", whole(parameters.total())},
+            {"active", whole(parameters.active())},
+            {"embedding", whole(parameters.embedding)},
+            {"positions", whole(parameters.positions)},
+            {"attention", whole(parameters.attention)},
+            {"mlp", whole(parameters.mlp)},
+            {"experts", whole(parameters.experts)},
+            {"routers", whole(parameters.routers)},
+            {"norms", whole(parameters.norms)},
+            {"biases", whole(parameters.biases)},
+            {"output", whole(parameters.output)},
             {"published", or_null(row.published_parameters)}};
 }
 

@@ -236,7 +236,9 @@ std::string accelerator_text(const Accelerator& accelerator) {
     const auto rate = [](const std::optional<double>& bytes_per_s) {
         return bytes_per_s ? bandwidth_text(*bytes_per_s) + " each way" : "not known";
     };
-    table.add({"  memory", bytes_text(accelerator.memory_bytes)});
+    table.add({"  memory", bytes_text(accelerator.memory_bytes) +
+                               (accelerator.memory_as_sold ? ", as it is sold"
+                                                           : ", as the driver reports it")});
     table.add({"  memory bandwidth", bandwidth_text(accelerator.memory_bytes_per_s)});
     table.add({"  scale-up link", rate(accelerator.scale_up_bytes_per_s)});
     table.add({"  PCIe", rate(accelerator.pcie_bytes_per_s)});

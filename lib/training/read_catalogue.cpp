@@ -126,14 +126,20 @@ void read_row(const CatalogueReader& reader, const toml::table& table, Accelerat
         reader.each(t, {{"bf16", reader.amount(to.measured_bf16_tflops)},
                         {"fp8", reader.amount(to.measured_fp8_tflops)}});
     };
+    const auto memory = [&](double unit, bool as_sold) {
+        return [&reader, &to, unit, as_sold](const toml::node& node) {
+            to.memory_as_sold = as_sold;
+            reader.amount(to.memory_bytes, unit)(node);
+        };
+    };
     const auto before = reader.complaints();
     reader.each(table,
                 {{"name", reader.text(to.name)},
                  {"aliases", reader.list(to.aliases)},
                  {"dense_tflops", reader.table(peaks)},
                  {"matmul_tflops", reader.table(matmuls)},
-                 {"memory_gb", reader.amount(to.memory_bytes, giga)},
-                 {"memory_mib", reader.amount(to.memory_bytes, mebi)},
+                 {"memory_gb", memory(giga, true)},
+                 {"memory_mib", memory(mebi, false)},
                  {"memory_bandwidth_gb_s", reader.amount(to.memory_bytes_per_s, giga)},
                  {"scale_up_gb_s", reader.amount(to.scale_up_bytes_per_s, giga)},
                  {"pcie_gb_s", reader.amount(to.pcie_bytes_per_s, giga)},

@@ -57,6 +57,9 @@ TEST_CASE("peaks of the catalogue are dense, and sold memory is not the driver's
     CHECK(h100.bf16_tflops == 989.4);
     CHECK(h100.fp8_tflops == 1978.9);
     CHECK(h100.memory_bytes == 81559.0 * 1024 * 1024);
+    CHECK_FALSE(h100.memory_as_sold);
+    CHECK(accelerator("mi325x").memory_bytes == 256e9);
+    CHECK(accelerator("mi325x").memory_as_sold);
     CHECK(h100.scale_up_bytes_per_s == 450e9);
     CHECK_FALSE(accelerator("v100").bf16_tflops);
     CHECK_FALSE(accelerator("l40s").scale_up_bytes_per_s);

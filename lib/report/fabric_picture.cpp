@@ -18,7 +18,7 @@ constexpr std::size_t most_units = 96;  // of a row: each is some pixels wide th
 constexpr double margin = 24;
 constexpr double room = 1000;  // for a row
 constexpr double gap = 4;
-constexpr double widest = 160;
+constexpr double widest = 240;
 constexpr double box_height = 40;
 constexpr double row_height = 96;
 constexpr double top = 96;  // of the first row
@@ -27,9 +27,10 @@ constexpr double letter = 6.4;
 /// Hues that colour-blind eyes tell apart, a row each.
 constexpr std::string_view style = R"(text{font:12px system-ui,sans-serif;fill:#1f2937}
 .c{text-anchor:middle}.b{font-weight:600}.s{font-size:10px;fill:#4b5563}.h{font-size:15px;font-weight:600}
+.l{font-size:10px;fill:#4b5563;paint-order:stroke;stroke:#fff;stroke-width:5px}
 .page{fill:#fff}.box{fill:#f8fafc;stroke-width:1.5}.link{fill:none;stroke:#94a3b8}
 .t0{stroke:#0072b2}.t1{stroke:#e69f00}.t2{stroke:#009e73}.t3{stroke:#cc79a7}
-@media (prefers-color-scheme:dark){text{fill:#e5e7eb}.s{fill:#9ca3af}.page{fill:#0f172a}.box{fill:#1e293b}.link{stroke:#64748b}
+@media (prefers-color-scheme:dark){text{fill:#e5e7eb}.s{fill:#9ca3af}.l{fill:#9ca3af;stroke:#0f172a}.page{fill:#0f172a}.box{fill:#1e293b}.link{stroke:#64748b}
 .t0{stroke:#4da3dc}.t2{stroke:#2fc79a}}
 )";
 
@@ -125,7 +126,7 @@ class Picture {
 
     void draw_row(std::size_t row) {
         const auto y = top + row_height * static_cast<double>(row);
-        svg_.text(margin, y - 8, "s", rows_[row].label);
+        svg_.text(margin, y - 8, "l", rows_[row].label);
         for (std::size_t i = 0; i < rows_[row].units.size(); ++i) {
             const auto& unit = rows_[row].units[i];
             const auto& box = boxes_[row][i];

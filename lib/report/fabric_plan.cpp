@@ -18,14 +18,6 @@ using fabric::Plan;
 
 constexpr std::size_t width = 80;
 
-/// "49.6 Tb/s": powers of 1000.
-std::string gbps_text(double gbps) {
-    constexpr double step = 1000;
-    return gbps < step          ? fmt::format("{:.4g} Gb/s", gbps)
-           : gbps < step * step ? fmt::format("{:.4g} Tb/s", gbps / step)
-                                : fmt::format("{:.4g} Pb/s", gbps / step / step);
-}
-
 /// "1.29", "2".
 std::string number_text(double value) {
     auto text = fmt::format("{:.2f}", value);
@@ -40,14 +32,14 @@ std::string ratio_text(double oversubscription) {
 
 std::string node_text(const Plan& plan) {
     return fmt::format("{}, {} of {}", count_of(plan.gpus_per_node, "GPU"),
-                       count_of(plan.nics_per_node, "NIC"), gbps_text(plan.nic_gbps));
+                       count_of(plan.nics_per_node, "NIC"), speed_text(plan.nic_gbps));
 }
 
 std::string switch_text(const Plan& plan) {
-    auto text = fmt::format("leaf {} ports of {}", plan.leaf_radix, gbps_text(plan.nic_gbps));
+    auto text = fmt::format("leaf {} ports of {}", plan.leaf_radix, speed_text(plan.nic_gbps));
     if (plan.tiers > 1) {
         text += fmt::format("; {} {} ports of {}", plan.tiers > 2 ? "spine and core" : "spine",
-                            plan.spine_radix, gbps_text(plan.uplink_gbps));
+                            plan.spine_radix, speed_text(plan.uplink_gbps));
     }
     return text;
 }
@@ -129,7 +121,7 @@ std::string oversubscription_text(const Plan& plan) {
 std::string bisection_text(const Plan& plan) {
     constexpr double bytes = 1e9 / 8;
     return fmt::format("{} ({}) one way, {} of what half of the NICs send",
-                       gbps_text(plan.bisection_gbps), bandwidth_text(plan.bisection_gbps * bytes),
+                       speed_text(plan.bisection_gbps), bandwidth_text(plan.bisection_gbps * bytes),
                        share_text(plan.bisection_share()));
 }
 
@@ -199,6 +191,13 @@ void add_fact(std::string& out, std::string_view name, const std::string& text) 
 }
 
 }  // namespace
+
+std::string speed_text(double gbps) {
+    constexpr double step = 1000;
+    return gbps < step          ? fmt::format("{:.4g} Gb/s", gbps)
+           : gbps < step * step ? fmt::format("{:.4g} Tb/s", gbps / step)
+                                : fmt::format("{:.4g} Pb/s", gbps / step / step);
+}
 
 std::string grouped(std::uint64_t count) {
     constexpr std::size_t group = 3;

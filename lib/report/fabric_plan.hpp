@@ -19,6 +19,9 @@ namespace railhead::report {
 /// The scalable units below their spines and cores, as an SVG file for light and dark screens.
 [[nodiscard]] std::string fabric_plan_svg(const fabric::Plan& plan);
 
+/// "400 Gb/s", "3.277 Pb/s": powers of 1000.
+[[nodiscard]] std::string speed_text(double gbps);
+
 /// "1,016": a count as people read it.
 [[nodiscard]] std::string grouped(std::uint64_t count);
 

@@ -82,10 +82,10 @@ std::string fabric_plan_svg(const Plan& plan) {
         rows.push_back(std::move(row));
     }
     const auto facts = fmt::format(
-        "{}, {} of {:g} Gb/s each; {} cables; oversubscription {:.3g}:1 at the leaves; bisection "
-        "{:.4g} Tb/s",
-        grouped_count(plan.gpus(), "GPU"), count_of(plan.nics_per_node, "NIC"), plan.nic_gbps,
-        grouped(plan.cables()), plan.leaf_oversubscription, plan.bisection_gbps / 1000);
+        "{}, {} of {} each; {} cables; oversubscription {:.3g}:1 at the leaves; bisection {}",
+        grouped_count(plan.gpus(), "GPU"), count_of(plan.nics_per_node, "NIC"),
+        speed_text(plan.nic_gbps), grouped(plan.cables()), plan.leaf_oversubscription,
+        speed_text(plan.bisection_gbps));
     return fabric_picture(fmt::format("A {} fabric for {}", to_string(plan.design),
                                       grouped_count(plan.nodes, "node")),
                           facts, std::move(rows));

@@ -221,7 +221,8 @@ std::string fabric_show_text(std::span<const ShownFabric> fabrics, std::string_v
     for (const auto& shown : fabrics) {
         out += (out.empty() ? "" : "\n") + text_of(shown, file);
     }
-    return out.empty() ? clipped(file, width - 18) + ": no topology in it\n" : out;
+    constexpr std::string_view none = ": no topology in it";
+    return out.empty() ? fmt::format("{}{}\n", clipped(file, width - none.size()), none) : out;
 }
 
 }  // namespace railhead::report

@@ -1,7 +1,7 @@
 // railhead fabric: what it writes, and over what it does not.
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <string>
+#include <vector>
 
 #include "base/file.hpp"
 #include "base/text.hpp"
@@ -15,7 +15,6 @@ using namespace railhead::test;
 
 namespace {
 
-/// No Slurm is taken for installed.
 std::vector<std::string> plan(std::vector<std::string> more) {
     std::vector<std::string> words{"fabric", "plan"};
     words.insert(words.end(), more.begin(), more.end());
@@ -57,7 +56,6 @@ TEST_CASE("fabric plan writes files that fabric show reads, and over none", "[cl
     CHECK_THAT(shown.out, ContainsSubstring("su4: 31 nodes, most leaf switches have 32"));
 
     // Each file that is there stops the whole, and none is left of it.
-    const auto kept = dir.write("other-railhead.toml", "mine");
     std::filesystem::create_directory(dir.path("b"));
     dir.write("b/railhead.toml", "mine");
     const auto refused =
@@ -69,7 +67,8 @@ TEST_CASE("fabric plan writes files that fabric show reads, and over none", "[cl
 }
 
 TEST_CASE("fabric plan refuses what cannot be, with status 2", "[cli][fabric][errors]") {
-    const TempDir dir;
+    static const TempDir folder;
+    const auto path = [](const std::string& name) { return folder.path(name); };
     struct Case {
         std::string why;
         std::vector<std::string> arguments;
@@ -81,28 +80,28 @@ TEST_CASE("fabric plan refuses what cannot be, with status 2", "[cli][fabric][er
         {"an odd radix", plan({"--nodes", "64", "--radix", "63"}), "--radix 62 fits"},
         {"an unknown design", plan({"--nodes", "64", "--design", "torus"}), "--design"},
         {"blocks for an old Slurm",
-         plan({"--nodes", "64", "--write", dir.path("x"), "--topology", "block", "--slurm",
+         plan({"--nodes", "64", "--write", path("x"), "--topology", "block", "--slurm",
                "22.05"}),
          "Slurm 22.05 has no topology/block with BlockSizes, which came with 24.05: write "
          "--topology tree"},
         {"topology.yaml for an old Slurm",
-         plan({"--nodes", "64", "--write", dir.path("x"), "--yaml", "--slurm", "24.11.5"}),
+         plan({"--nodes", "64", "--write", path("x"), "--yaml", "--slurm", "24.11.5"}),
          "Slurm 24.11 does not read topology.yaml"},
-        {"no release", plan({"--nodes", "64", "--write", dir.path("x"), "--slurm", "new"}),
+        {"no release", plan({"--nodes", "64", "--write", path("x"), "--slurm", "new"}),
          "\"new\" is no release of Slurm"},
         {"a file's option without --write", plan({"--nodes", "64", "--gpu-type", "h100"}),
          "--write"},
         {"memory without its unit",
-         plan({"--nodes", "64", "--write", dir.path("x"), "--memory", "2000"}), "--memory"},
+         plan({"--nodes", "64", "--write", path("x"), "--memory", "2000"}), "--memory"},
         {"a folder below a file",
          plan({"--nodes", "64", "--slurm", "26.05", "--write", "/dev/null/x"}), "cannot write"},
-        {"no file to show", {"fabric", "show", dir.path("none.conf")}, "none.conf"},
+        {"no file to show", {"fabric", "show", path("none.conf")}, "none.conf"},
         {"a slurm.conf that is not there",
          {"fabric", "show", data_file("sites/two-leaves/topology.conf"), "--slurm-conf",
-          dir.path("none")},
+          path("none")},
          "none"},
         {"a topology that the file does not have",
-         {"fabric", "show", data_file("sites/two-leaves/topology.conf"), "--svg", dir.path("x.svg"),
+         {"fabric", "show", data_file("sites/two-leaves/topology.conf"), "--svg", path("x.svg"),
           "--name", "y"},
          "no topology \"y\" to draw"},
     }));
@@ -113,7 +112,7 @@ TEST_CASE("fabric plan refuses what cannot be, with status 2", "[cli][fabric][er
     CHECK(output.status == 2);
     CHECK(output.out.empty());
     CHECK_THAT(output.err, ContainsSubstring(c.expected));
-    CHECK_FALSE(std::filesystem::exists(dir.path("x")));
+    CHECK_FALSE(std::filesystem::exists(path("x")));
 }
 
 TEST_CASE("fabric show reads GPUs from the slurm.conf beside the topology", "[cli][fabric]") {

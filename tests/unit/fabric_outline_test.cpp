@@ -80,7 +80,7 @@ TEST_CASE("equal switches beside each other are one line of the tree", "[outline
         {"a leaf that hangs higher up",
          "SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\nSwitchName=p Switches=a\nSwitchName=t "
          "Switches=p,b\n",
-         "t1x2(p1x1(a1x1) b1x1)"},
+         "t1x2(b1x1 p1x1(a1x1))"},
         {"blocks",
          "BlockName=x Nodes=n[1-4]\nBlockName=y Nodes=n[5-8]\nBlockName=z Nodes=n9\nBlockSizes=1\n",
          "x2x4 z1x1"},
@@ -140,7 +140,7 @@ TEST_CASE("a fabric is shown as table and tree", "[outline][report]") {
           "\n"
           "top_                                7 nodes\n"
           "  pod1_                             4 nodes\n"
-          "    [a-b]                           2 x 2 nodes           n[1-4]\n"
+          "    a,b                             2 x 2 nodes           n[1-4]\n"
           "  pod2_                             3 nodes\n"
           "    c                               2 nodes               n[5-6]\n"
           "    d                               1 node                n7\n"

@@ -73,7 +73,8 @@ struct Row {
 
 TEST_CASE("published designs come out switch by switch and cable by cable", "[fabric-plan]") {
     // NVIDIA, DGX SuperPOD reference architectures, table of component counts: DGX H100 (a place of
-    // each is UFM's, so 127 of 128 nodes), DGX B200, and DGX B300 with XDR switches of 144 ports.
+    // each is UFM's, so 127 of 128 nodes; its 4 links, printed with the nodes', are taken off), DGX
+    // B200, and DGX B300 with XDR switches of 144 ports.
     const auto row = GENERATE(values<Row>({
         {"H100, 1 SU", 64, 31, 1, 8, 4, 0, 248, 256, 0},
         {"H100, 2 SU", 64, 63, 2, 16, 8, 0, 504, 512, 0},

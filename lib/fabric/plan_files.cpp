@@ -164,7 +164,10 @@ std::string hardware_of(const PlanSite& site) {
 }
 
 PlannedFile nodes_file(const Plan& plan, const PlanSite& site) {
-    auto text = heading(plan) + "# In slurm.conf: Include nodes.conf\n";
+    auto text = heading(plan) +
+                "# In slurm.conf: Include nodes.conf.  The names are to be in DNS or /etc/hosts "
+                "before: slurmctld\n"
+                "# tries one that is not for ten seconds.\n";
     if (!site.sockets || !site.cores_per_socket || !site.memory_mb) {
         text +=
             "# Slurm takes what NodeName does not tell for one CPU and 1 MB: `slurmd -C` on a "

@@ -35,13 +35,13 @@ def plan(folder, *words, nodes=288):
 def controller(make_rig, folder):
     """A controller with the files as they are written, and the Railhead that they come with.
 
-    But for one word: the names of the nodes are in no DNS here, and slurmctld tries each for ten seconds.
+    With an address more: the names of the nodes are in no DNS here, and slurmctld tries each for ten seconds.
     """
     files = {path.name: path.read_text() for path in folder.iterdir()}
     policy = files.pop("railhead.toml")
     assert files["nodes.conf"].count("State=UNKNOWN") == 1
-    files["nodes.conf"] = files["nodes.conf"].replace("State=UNKNOWN", "State=CLOUD")
-    return make_rig([], cloud=True, partitions="Include nodes.conf", policy=policy, files=files, extra="PrivateData=cloud")
+    files["nodes.conf"] = files["nodes.conf"].replace("State=UNKNOWN", "NodeAddr=localhost State=UNKNOWN")
+    return make_rig([], cloud=True, partitions="Include nodes.conf", policy=policy, files=files)
 
 
 def topology(rig):

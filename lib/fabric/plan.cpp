@@ -1,7 +1,6 @@
 #include "fabric/plan.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -12,16 +11,7 @@ namespace railhead::fabric {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> words{"rail-optimized", "spine-leaf", "rail-only",
-                                                "nvl72"};
 constexpr double rounding = 1e-9;
-// Far above what is built, and low enough that no product of them overflows.
-constexpr std::uint32_t most_ports = 1024;
-constexpr std::uint32_t most_nodes = 1U << 20U;
-constexpr std::uint32_t most_per_node = 64;
-constexpr double most_gbps = 1e6;
-constexpr double most_apart = 16;  // speeds of NIC and uplink
-constexpr double most_oversubscription = 1000;
 
 /// The least whole number that is no less than `value`, where 2.0000000001 is meant for 2.
 std::uint32_t up(double value) {
@@ -45,10 +35,11 @@ std::uint32_t least_switches(std::uint32_t links, std::uint64_t below, std::uint
 
 class Planner {
  public:
-    explicit Planner(const PlanQuestion& question) : asked_{question} {}
+    explicit Planner(const PlanQuestion& question)
+        : asked_{question}, oversubscription_{question.oversubscription.value_or(1)} {}
 
     Result<Plan> run() {
-        if (auto done = check(); !done) {
+        if (auto done = check_question(asked_); !done) {
             return propagate(done);
         }
         for (const auto step : {&Planner::set_size, &Planner::set_switches, &Planner::set_unit,
@@ -64,7 +55,6 @@ class Planner {
     }
 
  private:
-    [[nodiscard]] Result<> check() const;
     Result<> set_size();
     Result<> set_switches();
     Result<> set_unit();
@@ -84,7 +74,7 @@ class Planner {
     }
     [[nodiscard]] std::uint32_t uplinks_for(std::uint64_t down) const {
         return up(static_cast<double>(down) * plan_.nic_gbps /
-                  (asked_.oversubscription * plan_.uplink_gbps));
+                  (oversubscription_ * plan_.uplink_gbps));
     }
     [[nodiscard]] bool leaf_takes(std::uint64_t down) const {
         return static_cast<double>(down) * plan_.nic_gbps + uplinks_for(down) * plan_.uplink_gbps <=
@@ -109,72 +99,37 @@ class Planner {
     }
 
     const PlanQuestion& asked_;
+    double oversubscription_;
     Plan plan_;
 };
 
-Result<> Planner::check() const {
-    const auto refuse = [](std::string why) { return fail(Errc::bad_input, std::move(why)); };
-    if (asked_.nodes.has_value() == asked_.gpus.has_value()) {
-        return refuse("say how large the cluster is: either --gpus or --nodes");
-    }
-    const auto ratio = asked_.uplink_gbps.value_or(asked_.nic_gbps) / asked_.nic_gbps;
-    if (!(asked_.nic_gbps > 0) || asked_.nic_gbps > most_gbps || !(ratio >= 1 / most_apart) ||
-        ratio > most_apart) {
-        return refuse(
-            fmt::format("a NIC has more than 0 Gb/s, and an uplink is at most {} times as "
-                        "fast or as slow",
-                        most_apart));
-    }
-    if (asked_.radix < 2 || asked_.radix > most_ports || asked_.spine_radix.value_or(2) < 2 ||
-        asked_.spine_radix.value_or(2) > most_ports) {
-        return refuse(fmt::format("a switch has 2 to {} ports", most_ports));
-    }
-    for (const auto times : {asked_.oversubscription, asked_.core_oversubscription}) {
-        if (!(times >= 1) || times > most_oversubscription) {
-            return refuse(
-                fmt::format("an oversubscription is 1 to {}: 2 is 2:1, two ports down for "
-                            "one up",
-                            most_oversubscription));
-        }
-    }
-    if (asked_.tiers && (*asked_.tiers < 1 || *asked_.tiers > 3)) {
-        return refuse("a fabric has 1, 2 or 3 tiers");
-    }
-    for (const auto& count : {asked_.gpus_per_node, asked_.nics_per_node}) {
-        if (count && (*count < 1 || *count > most_per_node)) {
-            return refuse(fmt::format("a node has 1 to {} GPUs, and so many NICs", most_per_node));
-        }
-    }
-    return {};
-}
-
 Result<> Planner::set_size() {
-    constexpr std::uint32_t usual_gpus = 8;
     plan_.design = asked_.design;
-    plan_.gpus_per_node = asked_.gpus_per_node.value_or(
-        asked_.design == Design::nvl72 ? nvl72_gpus_per_node : usual_gpus);
-    plan_.nics_per_node = asked_.nics_per_node.value_or(plan_.gpus_per_node);
+    plan_.gpus_per_node = gpus_per_node(asked_);
+    plan_.nics_per_node = nics_per_node(asked_);
     plan_.nodes = asked_.nodes ? *asked_.nodes : divided_up(*asked_.gpus, plan_.gpus_per_node);
+    plan_.asked_gpus = asked_.gpus;
+    plan_.asked_oversubscription = oversubscription_;
+    plan_.assumptions = assumptions_of(asked_);
     plan_.networks = asked_.design == Design::rail_only ? plan_.nics_per_node : 1;
     plan_.unit_leaves = asked_.design == Design::spine_leaf ? 1 : plan_.nics_per_node;
-    if (plan_.nodes < 1 || plan_.nodes > most_nodes || asked_.unit_nodes.value_or(1) < 1 ||
-        asked_.unit_nodes.value_or(1) > most_nodes) {
+    if (plan_.nodes < 1 || plan_.nodes > most_planned_nodes) {
         return fail(Errc::bad_input,
-                    fmt::format("a cluster has 1 to {} nodes, and a unit too", most_nodes));
+                    fmt::format("a cluster has 1 to {} nodes", most_planned_nodes));
     }
     return {};
 }
 
 Result<> Planner::set_switches() {
-    plan_.nic_gbps = asked_.nic_gbps;
-    plan_.uplink_gbps = asked_.uplink_gbps.value_or(asked_.nic_gbps);
-    plan_.leaf_radix = asked_.radix;
-    const auto ports = asked_.radix * plan_.nic_gbps / plan_.uplink_gbps;
+    plan_.nic_gbps = asked_.nic_gbps.value_or(usual_nic_gbps);
+    plan_.uplink_gbps = asked_.uplink_gbps.value_or(plan_.nic_gbps);
+    plan_.leaf_radix = asked_.radix.value_or(usual_radix);
+    const auto ports = plan_.leaf_radix * plan_.nic_gbps / plan_.uplink_gbps;
     if (!asked_.spine_radix && (std::abs(ports - std::round(ports)) > rounding || ports < 2)) {
         return fail(Errc::bad_input,
                     fmt::format("{} ports of {:g} Gb/s are {:.1f} ports of {:g} Gb/s: say with "
                                 "--spine-radix how many a spine has",
-                                asked_.radix, plan_.nic_gbps, ports, plan_.uplink_gbps));
+                                plan_.leaf_radix, plan_.nic_gbps, ports, plan_.uplink_gbps));
     }
     plan_.spine_radix = asked_.spine_radix.value_or(static_cast<std::uint32_t>(std::lround(ports)));
     return {};
@@ -187,11 +142,11 @@ Result<> Planner::set_unit() {
         plan_.leaf_down = plan_.unit_nodes * node_ports();
         return {};
     }
-    if (asked_.radix % 2 == 1 && asked_.oversubscription == 1 && !asked_.unit_nodes) {
+    if (plan_.leaf_radix % 2 == 1 && oversubscription_ == 1 && !asked_.unit_nodes) {
         return fail(Errc::bad_input,
                     fmt::format("a switch of {} ports does not split into as many up as down: "
                                 "--radix {} fits, or --unit-nodes, or an --oversubscription",
-                                asked_.radix, asked_.radix - 1));
+                                plan_.leaf_radix, plan_.leaf_radix - 1));
     }
     const auto step = asked_.design == Design::nvl72 ? nvl72_nodes : 1;
     if (asked_.unit_nodes) {
@@ -204,7 +159,7 @@ Result<> Planner::set_unit() {
                                 "uplinks at {:g}:1: take a larger --radix, a higher "
                                 "--oversubscription{}",
                                 plan_.leaf_radix, step * node_ports(),
-                                step > 1 ? "an NVLink domain" : "a node", asked_.oversubscription,
+                                step > 1 ? "an NVLink domain" : "a node", oversubscription_,
                                 step > 1 ? "" : ", or --design rail-optimized"));
     }
     plan_.leaf_down = plan_.unit_nodes * node_ports();
@@ -219,7 +174,7 @@ Result<> Planner::set_given_unit(std::uint32_t step) {
         return fail(Errc::bad_input,
                     fmt::format("a leaf of {} ports has no room for {} down and their uplinks at "
                                 "{:g}:1: the largest unit is {}",
-                                plan_.leaf_radix, count_of(down, "port"), asked_.oversubscription,
+                                plan_.leaf_radix, count_of(down, "port"), oversubscription_,
                                 count_of(largest_unit(step), "node")));
     }
     if (plan_.unit_nodes % step != 0) {
@@ -356,14 +311,6 @@ void Planner::count_free() {
 }
 
 }  // namespace
-
-std::string_view to_string(Design design) {
-    return words[static_cast<std::size_t>(design)];
-}
-
-std::span<const std::string_view> design_words() {
-    return words;
-}
 
 double Plan::bisection_share() const {
     return bisection_gbps / (static_cast<double>(node_links) * nic_gbps / 2);

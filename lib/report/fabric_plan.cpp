@@ -3,7 +3,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
 #include "report/quantity_text.hpp"
@@ -217,6 +216,11 @@ std::string fabric_plan_text(const Plan& plan) {
     auto out = fmt::format("Fabric for {}, {}: {}, {}\n\n", grouped_count(plan.nodes, "node"),
                            grouped_count(plan.gpus(), "GPU"), to_string(plan.design),
                            count_of(plan.tiers, "tier"));
+    if (plan.asked_gpus && *plan.asked_gpus != plan.gpus()) {
+        add_fact(
+            out, "Asked",
+            fmt::format("{}, rounded up to whole nodes", grouped_count(*plan.asked_gpus, "GPU")));
+    }
     add_fact(out, "Node", node_text(plan));
     add_fact(out, "Switch", switch_text(plan));
     add_fact(out, "Units", unit_text(plan));
@@ -232,6 +236,13 @@ std::string fabric_plan_text(const Plan& plan) {
     add_fact(out, "Oversubscr.", oversubscription_text(plan));
     add_fact(out, "Bisection", bisection_text(plan));
     out += "\nGrows to\n" + growth_table(plan);
+    if (!plan.assumptions.empty()) {
+        Table table;
+        for (const auto& [option, value, source] : plan.assumptions) {
+            table.add({std::string{option}, value, std::string{source}});
+        }
+        out += "\nTaken where nothing was said\n" + table.text(2);
+    }
     out += "\nHow it is reckoned (docs/fabric.md has the published designs it meets)\n";
     for (const auto& formula : formulas(plan)) {
         std::string_view mark = "- ";
@@ -241,56 +252,6 @@ std::string fabric_plan_text(const Plan& plan) {
         }
     }
     return out;
-}
-
-std::string fabric_plan_json(const Plan& plan) {
-    using json = nlohmann::ordered_json;
-    const json tiers{{"leaf",
-                      {{"switches", plan.leaves},
-                       {"radix", plan.leaf_radix},
-                       {"ports_down", plan.leaf_down},
-                       {"ports_up", plan.leaf_up},
-                       {"links_to_each_above", plan.leaf_spine_pair},
-                       {"free_ports", plan.free_leaf_ports}}},
-                     {"spine",
-                      {{"switches", plan.spines},
-                       {"radix", plan.spine_radix},
-                       {"ports_down", plan.spine_down},
-                       {"ports_up", plan.spine_up},
-                       {"links_to_each_above", plan.spine_core_pair},
-                       {"free_ports", plan.free_spine_ports}}},
-                     {"core",
-                      {{"switches", plan.cores},
-                       {"radix", plan.spine_radix},
-                       {"free_ports", plan.free_core_ports}}}};
-    const json out{{"schema", "railhead.fabric-plan/1"},
-                   {"design", to_string(plan.design)},
-                   {"nodes", plan.nodes},
-                   {"gpus", plan.gpus()},
-                   {"gpus_per_node", plan.gpus_per_node},
-                   {"nics_per_node", plan.nics_per_node},
-                   {"nic_gbps", plan.nic_gbps},
-                   {"uplink_gbps", plan.uplink_gbps},
-                   {"tiers", plan.tiers},
-                   {"networks", plan.networks},
-                   {"units", plan.units},
-                   {"unit_nodes", plan.unit_nodes},
-                   {"unit_leaves", plan.unit_leaves},
-                   {"pods", plan.pods},
-                   {"pod_units", plan.pod_units},
-                   {"switches", tiers},
-                   {"links",
-                    {{"node_leaf", plan.node_links},
-                     {"leaf_spine", plan.leaf_spine_links},
-                     {"spine_core", plan.spine_core_links}}},
-                   {"leaf_oversubscription", plan.leaf_oversubscription},
-                   {"core_oversubscription", plan.core_oversubscription},
-                   {"bisection_gbps", plan.bisection_gbps},
-                   {"bisection_share", plan.bisection_share()},
-                   {"free_nodes", plan.free_nodes},
-                   {"nodes_by_switches", plan.nodes_by_switches},
-                   {"nodes_by_tiers", plan.nodes_by_tiers}};
-    return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace railhead::report

@@ -152,7 +152,7 @@ std::vector<std::string> formulas(const Plan& plan) {
         fmt::format("Uplinks of a leaf: ports down x NIC / (oversubscription x uplink), rounded "
                     "up: {} x {:g} / "
                     "({} x {:g} Gb/s) gives {}.",
-                    plan.leaf_down, plan.nic_gbps, number_text(plan.leaf_oversubscription),
+                    plan.leaf_down, plan.nic_gbps, number_text(plan.asked_oversubscription),
                     plan.uplink_gbps, plan.leaf_up));
     if (plan.tiers == 2) {
         lines.push_back(

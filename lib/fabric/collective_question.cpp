@@ -1,0 +1,332 @@
+#include "fabric/collective_question.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "fabric/collective_settings.hpp"
+
+namespace railhead::fabric {
+
+namespace {
+
+constexpr double giga = 1e9;
+constexpr double micro = 1e-6;
+
+Result<void> check(const CollectiveQuestion& question) {
+    const std::pair<std::string_view, std::optional<double>> numbers[] = {
+        {"the bandwidth of NVLink", question.nvlink_bytes_per_s},
+        {"the bandwidth of PCIe", question.pcie_bytes_per_s},
+        {"the rate of a NIC", question.nic_bytes_per_s},
+        {"a size", question.bytes},
+        {"parameters", question.params},
+        {"bytes per gradient", question.bytes_per_gradient},
+    };
+    constexpr double most = 1e18;
+    for (const auto& [what, value] : numbers) {
+        if (value && !(*value > 0 && *value <= most)) {
+            return fail(Errc::bad_input,
+                        fmt::format("{}: {:g} is not more than 0, or too large", what, *value));
+        }
+    }
+    constexpr double a_second = 1;
+    if (question.network_latency_s &&
+        !(*question.network_latency_s >= 0 && *question.network_latency_s <= a_second)) {
+        return fail(Errc::bad_input, "the latency of the network is between 0 and a second");
+    }
+    if (question.nodes && question.gpus) {
+        return fail(Errc::bad_input, "nodes and GPUs say the same: give one of them");
+    }
+    if (question.bytes && question.params) {
+        return fail(Errc::bad_input,
+                    "a size and the parameters of a model say the same: give one of them");
+    }
+    if (question.bytes_per_gradient && !question.params) {
+        return fail(Errc::bad_input,
+                    "bytes per gradient mean nothing without the parameters of a model");
+    }
+    if (question.nvlink_bytes_per_s && question.pcie_bytes_per_s) {
+        return fail(Errc::bad_input,
+                    "GPUs talk over NVLink or over PCIe: give one of the bandwidths");
+    }
+    return {};
+}
+
+/// Makes the system of a question, and keeps what had to be assumed.
+class SystemMaker {
+ public:
+    explicit SystemMaker(const CollectiveQuestion& question) : question_{question} {}
+
+    Result<System> make() {
+        if (auto size = set_size(); !size) {
+            return propagate(size);
+        }
+        if (auto links = set_links(); !links) {
+            return propagate(links);
+        }
+        if (auto network = set_network(); !network) {
+            return propagate(network);
+        }
+        system_.sharp = question_.sharp && system_.nodes > 1;
+        system_.channels = question_.channels.value_or(0);
+        if (!question_.channels) {
+            assume("channels", std::to_string(system_.channel_count()),
+                   "as NCCL_DEBUG=INFO prints them on DGX systems; they bound LL128 and trees");
+        }
+        if (system_.nodes > 1) {
+            system_.cpu = question_.cpu.value_or(Cpu::intel);
+            if (!question_.cpu) {
+                assume("CPUs", "intel", "a guess; NCCL takes AMD's to post sends half as fast");
+            }
+        }
+        return system_;
+    }
+
+    std::vector<AssumedFigure> assumed() && { return std::move(assumed_); }
+
+ private:
+    void assume(std::string_view what, std::string value, std::string_view source) {
+        assumed_.push_back({what, std::move(value), source});
+    }
+
+    Result<void> set_size() {
+        constexpr std::uint64_t usual = 8;
+        const auto a_node = question_.gpus_per_node.value_or(
+            question_.gpus ? std::min(usual, *question_.gpus) : usual);
+        if (!question_.gpus_per_node) {
+            assume("GPUs a node", std::to_string(a_node), "as most training nodes have");
+        }
+        if (!question_.gpus) {
+            if (!question_.nodes) {
+                return fail(Errc::bad_input, "how many GPUs? Give nodes or GPUs");
+            }
+            system_.nodes = *question_.nodes;
+            system_.gpus_per_node = a_node;
+            return {};
+        }
+        const auto gpus = *question_.gpus;
+        system_.gpus_per_node = std::min(a_node, gpus);
+        if (system_.gpus_per_node == 0 || gpus % system_.gpus_per_node != 0) {
+            return fail(Errc::bad_input, fmt::format("{} GPUs are no whole number of nodes with {}",
+                                                     gpus, system_.gpus_per_node));
+        }
+        system_.nodes = gpus / system_.gpus_per_node;
+        return {};
+    }
+
+    Result<void> set_links() {
+        const auto* gpu = question_.gpu;
+        if (gpu == nullptr && !question_.generation) {
+            return fail(Errc::bad_input,
+                        "which GPU? Give its name, or its generation: NCCL's constants are by "
+                        "generation");
+        }
+        system_.generation =
+            question_.generation.value_or(gpu != nullptr ? gpu->generation : Generation::hopper);
+        if (question_.pcie_bytes_per_s) {
+            system_.pcie_bytes_per_s = *question_.pcie_bytes_per_s;
+            return {};
+        }
+        const auto usual = nvlink_of(system_.generation);
+        const auto sold =
+            gpu != nullptr ? gpu->nvlink_bytes_per_s : usual.links * usual.sold_gb_per_s * giga;
+        system_.nvlink_bytes_per_s = question_.nvlink_bytes_per_s.value_or(sold);
+        if (!question_.nvlink_bytes_per_s) {
+            assume("NVLink", fmt::format("{:.0f} GB/s each way", sold / giga),
+                   gpu != nullptr ? "half of what the vendor's datasheet adds up"
+                                  : "the usual GPU of that generation");
+        }
+        const auto can = nvls_efficiency(system_.generation) > 0 &&
+                         (gpu == nullptr || gpu->has_nvls) && system_.gpus_per_node > 1;
+        system_.nvls = can && !question_.no_nvls;
+        if (system_.nvls) {
+            assume("NVLS", "on", "NCCL's default where the NVSwitches can add: nodes of 8, racks");
+        }
+        return {};
+    }
+
+    Result<void> set_network() {
+        if (system_.nodes == 1) {
+            return {};
+        }
+        const auto* network = question_.network;
+        if (network == nullptr && !question_.nic_bytes_per_s) {
+            return fail(Errc::bad_input,
+                        "which NICs? Give their rate, 400Gb/s, or a name: ndr, hdr, efa-p5");
+        }
+        system_.nic_bytes_per_s =
+            question_.nic_bytes_per_s.value_or(network != nullptr ? network->nic_bytes_per_s : 0);
+        system_.nics_per_node = question_.nics_per_node.value_or(
+            network != nullptr ? network->nics_per_node : system_.gpus_per_node);
+        if (!question_.nics_per_node) {
+            assume("NICs a node", std::to_string(system_.nics_per_node),
+                   network != nullptr ? "as the usual node has" : "one for each GPU");
+        }
+        const auto told = network != nullptr ? network->latency_us : 0;
+        system_.network_latency_us =
+            question_.network_latency_s ? *question_.network_latency_s / micro : told;
+        if (!question_.network_latency_s) {
+            assume("network latency", fmt::format("{:g} us", told),
+                   told > 0 ? network->source : "what NCCL adds for InfiniBand and RoCE");
+        }
+        return {};
+    }
+
+    const CollectiveQuestion& question_;
+    System system_;
+    std::vector<AssumedFigure> assumed_;
+};
+
+/// NVIDIA's figure for such a system, where there is one.
+std::optional<Ceiling> find_ceiling(const System& system, Collective collective) {
+    const auto link = nvlink_of(system.generation);
+    if (collective != Collective::all_reduce ||
+        system.nvlink_bytes_per_s < link.links * link.sold_gb_per_s * giga) {
+        return std::nullopt;
+    }
+    std::string_view name;
+    if (system.nodes == 1) {
+        constexpr std::array<std::string_view, 4> plain{"NVLink2 V100", "NVLink3 A100",
+                                                        "NVLink4 H100", "NVLink5 B200"};
+        constexpr std::array<std::string_view, 4> adding{"", "", "NVLink4 SHARP H100",
+                                                         "NVLink5 SHARP B200"};
+        name = (system.nvls ? adding : plain)[static_cast<std::size_t>(system.generation)];
+    }
+    const auto gigabytes =
+        static_cast<double>(system.nics_per_node) * system.nic_bytes_per_s / giga;
+    if (system.nodes > 1 && system.generation == Generation::ampere && gigabytes == 200) {
+        name = "DGX A100 8x200Gb";
+    }
+    if (system.nodes > 1 && system.generation == Generation::hopper && gigabytes == 400) {
+        name = system.sharp ? "DGX H100 8x400Gb IB SHARP" : "DGX H100 8x400Gb";
+    }
+    const auto all = published_ceilings();
+    const auto found = std::ranges::find(all, name, &Ceiling::configuration);
+    return found == all.end() ? std::nullopt : std::optional{*found};
+}
+
+/// The size that counts, and what is said of it.
+double size_of(const CollectiveQuestion& question, std::vector<AssumedFigure>& assumed) {
+    if (question.bytes) {
+        return *question.bytes;
+    }
+    if (question.params) {
+        constexpr double bf16 = 2;
+        if (!question.bytes_per_gradient) {
+            assumed.push_back({"bytes a gradient", "2", "bf16"});
+        }
+        return *question.params * question.bytes_per_gradient.value_or(bf16);
+    }
+    assumed.push_back({"size", "1 GiB", "large enough for the bandwidth to count"});
+    return 0x1p30;
+}
+
+std::vector<TakenFrom> find_taken(const CollectiveModel& model) {
+    constexpr double smallest = 1024;
+    constexpr double largest = 0x1p36;
+    constexpr double step = 1.01;
+    std::vector<TakenFrom> taken;
+    for (auto bytes = smallest; bytes <= largest; bytes *= step) {
+        const auto now = model.predict(bytes);
+        if (taken.empty() || taken.back().algorithm != now.algorithm ||
+            taken.back().protocol != now.protocol) {
+            taken.push_back({bytes, now.algorithm, now.protocol});
+        }
+    }
+    return taken;
+}
+
+std::vector<Prediction> make_curve(const CollectiveModel& model) {
+    constexpr double smallest = 1024;
+    constexpr double largest = 0x1p34;
+    std::vector<Prediction> curve;
+    for (auto bytes = smallest; bytes <= largest; bytes *= 2) {
+        curve.push_back(model.predict(bytes));
+    }
+    return curve;
+}
+
+std::vector<Compared> compare(const CollectiveModel& model, const NcclTests& tests) {
+    std::vector<Compared> compared;
+    for (const auto& row : tests.rows) {
+        if (row.time_us > 0) {
+            compared.push_back({row, model.predict(row.bytes)});
+        }
+    }
+    return compared;
+}
+
+void add_notes(CollectiveAnswer& answer, const CollectiveQuestion& question) {
+    const auto& system = answer.model.system();
+    if (system.nodes > 1) {
+        answer.notes.emplace_back(
+            "The switches are taken to carry all NICs at once. An oversubscribed or shared fabric, "
+            "and a PCIe slot slower than its NIC, give less.");
+    }
+    if (question.sharp && system.nodes == 1) {
+        answer.notes.emplace_back("SHARP adds in the switches between nodes: one node has none.");
+    }
+    answer.notes.emplace_back(
+        "Nothing is fitted: docs/allreduce.md has the errors against nine measured sweeps. A "
+        "framework's launch, 20 to 30 us, comes on top at small sizes.");
+    if (!question.measured) {
+        return;
+    }
+    const auto& tests = *question.measured;
+    if (tests.ranks > 0 && tests.ranks != system.ranks()) {
+        answer.notes.push_back(
+            fmt::format("The measured file lists {} ranks, the system here has "
+                        "{}: times are not of the same thing.",
+                        tests.ranks, system.ranks()));
+    }
+    if (tests.wrong() > 0) {
+        answer.notes.push_back(
+            fmt::format("The measured file has {} wrong values: find out why before its times.",
+                        tests.wrong()));
+    }
+    if (tests.rows.empty()) {
+        answer.notes.emplace_back("The measured file has no rows, its average alone.");
+    }
+}
+
+}  // namespace
+
+Result<CollectiveAnswer> answer(const CollectiveQuestion& question) {
+    if (auto fine = check(question); !fine) {
+        return propagate(fine);
+    }
+    SystemMaker maker{question};
+    auto system = maker.make();
+    if (!system) {
+        return propagate(system);
+    }
+    auto model = CollectiveModel::make(*system, question.collective, question.allowed);
+    if (!model) {
+        return propagate(model);
+    }
+    auto assumed = std::move(maker).assumed();
+    const auto bytes = size_of(question, assumed);
+    CollectiveAnswer answer{std::move(*model), bytes, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+    answer.at_bytes = answer.model.predict(bytes);
+    if (question.collective == Collective::all_reduce) {
+        answer.least = hierarchical_all_reduce(
+            {system->nodes, system->gpus_per_node, system->scale_up_bytes_per_s(),
+             system->network_bytes_per_s() / static_cast<double>(system->gpus_per_node)},
+            bytes);
+    }
+    answer.ceiling = find_ceiling(*system, question.collective);
+    answer.curve = make_curve(answer.model);
+    answer.taken = find_taken(answer.model);
+    answer.crossover = ring_tree_crossover(answer.model);
+    answer.settings = explain_settings(answer.model, question.allowed, bytes);
+    answer.assumed = std::move(assumed);
+    if (question.measured) {
+        answer.compared = compare(answer.model, *question.measured);
+    }
+    add_notes(answer, question);
+    return answer;
+}
+
+}  // namespace railhead::fabric

@@ -1,52 +1,60 @@
 #include "fabric/collective_parts.hpp"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 namespace railhead::fabric {
 
 namespace {
 
-constexpr double giga = 1e9;
-
-/// Links of a part times what each is sold as.
-constexpr GpuPart part(std::string_view name, Generation generation, double gb_per_s, bool nvls) {
-    return {name, generation, gb_per_s * giga, nvls};
-}
-
-constexpr std::array gpus{
-    part("v100", Generation::volta, 150, false),     part("a100", Generation::ampere, 300, false),
-    part("a800", Generation::ampere, 200, false),    part("h100", Generation::hopper, 450, true),
-    part("h800", Generation::hopper, 200, true),     part("h200", Generation::hopper, 450, true),
-    part("gh200", Generation::hopper, 450, true),    part("b200", Generation::blackwell, 900, true),
-    part("gb200", Generation::blackwell, 900, true), part("b300", Generation::blackwell, 900, true),
-    part("gb300", Generation::blackwell, 900, true),
+struct Chip {
+    std::string_view name;
+    Generation generation;
 };
 
-constexpr std::string_view infiniband = "rate of an InfiniBand port";
-constexpr std::string_view efa = "AWS; latency of aws-ofi-nccl's platform table";
-
-constexpr NetworkPart network(std::string_view name, double gigabits, std::uint64_t nics,
-                              double latency_us, std::string_view source) {
-    constexpr double bits = 8;
-    return {name, gigabits / bits * giga, nics, latency_us, source};
-}
-
-constexpr std::array networks{
-    network("edr", 100, 8, 0, infiniband),    network("hdr", 200, 8, 0, infiniband),
-    network("ndr", 400, 8, 0, infiniband),    network("xdr", 800, 8, 0, infiniband),
-    network("efa-p4d", 100, 4, 75, efa),      network("efa-p5", 100, 32, 75, efa),
-    network("efa-p5en", 200, 16, 35, efa),    network("efa-p6-b200", 400, 8, 35, efa),
-    network("efa-p6-b300", 400, 16, 35, efa),
+/// NCCL goes by compute capability: 8.6 and 8.9 (A10, L4, L40S) are reckoned as 8.
+constexpr std::array chips{
+    Chip{"v100", Generation::volta},     Chip{"a100", Generation::ampere},
+    Chip{"a800", Generation::ampere},    Chip{"a10", Generation::ampere},
+    Chip{"l4", Generation::ampere},      Chip{"l40s", Generation::ampere},
+    Chip{"h100", Generation::hopper},    Chip{"h800", Generation::hopper},
+    Chip{"h200", Generation::hopper},    Chip{"gh200", Generation::hopper},
+    Chip{"b200", Generation::blackwell}, Chip{"gb200", Generation::blackwell},
+    Chip{"b300", Generation::blackwell}, Chip{"gb300", Generation::blackwell},
 };
 
 }  // namespace
 
-std::span<const GpuPart> gpu_parts() {
-    return gpus;
+std::optional<GpuPart> make_gpu_part(std::string_view name, double scale_up_bytes_per_s,
+                                     double pcie_bytes_per_s, std::string source) {
+    const auto chip = name.substr(0, name.find('-'));
+    const auto* found = std::ranges::find(chips, chip, &Chip::name);
+    if (found == chips.end()) {
+        return std::nullopt;
+    }
+    // Bridges join two or four cards; a node of eight talks over PCIe.
+    const bool is_card = name.ends_with("-nvl") || name.find("pcie") != std::string_view::npos;
+    GpuPart part{std::string{name},
+                 found->generation,
+                 is_card ? 0 : scale_up_bytes_per_s,
+                 pcie_bytes_per_s,
+                 false,
+                 std::move(source)};
+    // GH200 are wired to each other without a switch.
+    part.has_nvls =
+        part.nvlink_bytes_per_s > 0 && nvls_efficiency(part.generation) > 0 && chip != "gh200";
+    return part;
 }
 
-std::span<const NetworkPart> network_parts() {
-    return networks;
+double plugin_latency_us(std::string_view network_name) {
+    constexpr std::string_view efa = "efa";
+    if (!network_name.starts_with(efa)) {
+        return 0;
+    }
+    constexpr double early = 75;
+    constexpr double late = 35;
+    return network_name == "efa-v1" || network_name == "efa-v2" ? early : late;
 }
 
 }  // namespace railhead::fabric

@@ -87,8 +87,8 @@ class SystemMaker {
     std::vector<AssumedFigure> assumed() && { return std::move(assumed_); }
 
  private:
-    void assume(std::string_view what, std::string value, std::string_view source) {
-        assumed_.push_back({what, std::move(value), source});
+    void assume(std::string_view what, std::string value, std::string source) {
+        assumed_.push_back({what, std::move(value), std::move(source)});
     }
 
     Result<void> set_size() {
@@ -117,59 +117,77 @@ class SystemMaker {
     }
 
     Result<void> set_links() {
-        const auto* gpu = question_.gpu;
-        if (gpu == nullptr && !question_.generation) {
+        const auto& gpu = question_.gpu;
+        if (!gpu && !question_.generation) {
             return fail(Errc::bad_input,
-                        "which GPU? Give its name, or its generation: NCCL's constants are by "
-                        "generation");
+                        "which accelerator? Give its name, or its generation: NCCL's constants are "
+                        "by generation");
         }
-        system_.generation =
-            question_.generation.value_or(gpu != nullptr ? gpu->generation : Generation::hopper);
-        if (question_.pcie_bytes_per_s) {
+        system_.generation = question_.generation ? *question_.generation : gpu->generation;
+        if (question_.nvlink_bytes_per_s) {
+            system_.nvlink_bytes_per_s = *question_.nvlink_bytes_per_s;
+        } else if (question_.pcie_bytes_per_s) {
             system_.pcie_bytes_per_s = *question_.pcie_bytes_per_s;
-            return {};
+        } else {
+            set_usual_links();
         }
-        const auto usual = nvlink_of(system_.generation);
-        const auto sold =
-            gpu != nullptr ? gpu->nvlink_bytes_per_s : usual.links * usual.sold_gb_per_s * giga;
-        system_.nvlink_bytes_per_s = question_.nvlink_bytes_per_s.value_or(sold);
-        if (!question_.nvlink_bytes_per_s) {
-            assume("NVLink", fmt::format("{:.0f} GB/s each way", sold / giga),
-                   gpu != nullptr ? "half of what the vendor's datasheet adds up"
-                                  : "the usual GPU of that generation");
-        }
-        const auto can = nvls_efficiency(system_.generation) > 0 &&
-                         (gpu == nullptr || gpu->has_nvls) && system_.gpus_per_node > 1;
-        system_.nvls = can && !question_.no_nvls;
+        system_.nvls = !question_.no_nvls && system_.nvlink_bytes_per_s > 0 &&
+                       system_.gpus_per_node > 1 && nvls_efficiency(system_.generation) > 0 &&
+                       (!gpu || gpu->has_nvls);
         if (system_.nvls) {
             assume("NVLS", "on", "NCCL's default where the NVSwitches can add: nodes of 8, racks");
         }
         return {};
     }
 
+    void set_usual_links() {
+        const auto& gpu = question_.gpu;
+        const auto each_way = [](double bytes_per_s) {
+            return fmt::format("{:g} GB/s each way", bytes_per_s / giga);
+        };
+        if (gpu && gpu->nvlink_bytes_per_s <= 0) {
+            system_.pcie_bytes_per_s = gpu->pcie_bytes_per_s;
+            assume("PCIe", each_way(system_.pcie_bytes_per_s),
+                   fmt::format("catalogue, {}: cards have no NVLink but for bridges", gpu->name));
+            return;
+        }
+        const auto usual = nvlink_of(system_.generation);
+        system_.nvlink_bytes_per_s =
+            gpu ? gpu->nvlink_bytes_per_s : usual.links * usual.sold_gb_per_s * giga;
+        assume("NVLink", each_way(system_.nvlink_bytes_per_s),
+               gpu ? fmt::format("catalogue, {}: {}", gpu->name, gpu->source)
+                   : std::string{"the usual GPU of that generation"});
+    }
+
     Result<void> set_network() {
         if (system_.nodes == 1) {
             return {};
         }
-        const auto* network = question_.network;
-        if (network == nullptr && !question_.nic_bytes_per_s) {
+        const auto& network = question_.network;
+        if (!network && !question_.nic_bytes_per_s) {
             return fail(Errc::bad_input,
-                        "which NICs? Give their rate, 400Gb/s, or a name: ndr, hdr, efa-p5");
+                        "which NICs? Give their rate, 400Gb/s, or a name: ndr, hdr, efa-v2");
         }
         system_.nic_bytes_per_s =
-            question_.nic_bytes_per_s.value_or(network != nullptr ? network->nic_bytes_per_s : 0);
-        system_.nics_per_node = question_.nics_per_node.value_or(
-            network != nullptr ? network->nics_per_node : system_.gpus_per_node);
+            question_.nic_bytes_per_s ? *question_.nic_bytes_per_s : network->nic_bytes_per_s;
+        if (!question_.nic_bytes_per_s) {
+            assume("rate of a NIC",
+                   fmt::format("{:g} GB/s each way", system_.nic_bytes_per_s / giga),
+                   fmt::format("catalogue, {}: {}", network->name, network->source));
+        }
+        system_.nics_per_node = question_.nics_per_node.value_or(network ? network->nics_per_node
+                                                                         : system_.gpus_per_node);
         if (!question_.nics_per_node) {
             assume("NICs a node", std::to_string(system_.nics_per_node),
-                   network != nullptr ? "as the usual node has" : "one for each GPU");
+                   network ? "as the usual node has" : "a guess: one for each GPU");
         }
-        const auto told = network != nullptr ? network->latency_us : 0;
+        const auto told = network ? plugin_latency_us(network->name) : 0;
         system_.network_latency_us =
             question_.network_latency_s ? *question_.network_latency_s / micro : told;
         if (!question_.network_latency_s) {
             assume("network latency", fmt::format("{:g} us", told),
-                   told > 0 ? network->source : "what NCCL adds for InfiniBand and RoCE");
+                   told > 0 ? "what the plugin tells NCCL: aws-ofi-nccl, table of platforms"
+                            : "what NCCL adds for InfiniBand and RoCE");
         }
         return {};
     }
@@ -194,12 +212,13 @@ std::optional<Ceiling> find_ceiling(const System& system, Collective collective)
                                                          "NVLink5 SHARP B200"};
         name = (system.nvls ? adding : plain)[static_cast<std::size_t>(system.generation)];
     }
+    const bool is_many = system.nodes > 2;  // two nodes swap what more have to send twice
     const auto gigabytes =
         static_cast<double>(system.nics_per_node) * system.nic_bytes_per_s / giga;
-    if (system.nodes > 1 && system.generation == Generation::ampere && gigabytes == 200) {
+    if (is_many && system.generation == Generation::ampere && gigabytes == 200) {
         name = "DGX A100 8x200Gb";
     }
-    if (system.nodes > 1 && system.generation == Generation::hopper && gigabytes == 400) {
+    if (is_many && system.generation == Generation::hopper && gigabytes == 400) {
         name = system.sharp ? "DGX H100 8x400Gb IB SHARP" : "DGX H100 8x400Gb";
     }
     const auto all = published_ceilings();
@@ -269,7 +288,7 @@ void add_notes(CollectiveAnswer& answer, const CollectiveQuestion& question) {
         answer.notes.emplace_back("SHARP adds in the switches between nodes: one node has none.");
     }
     answer.notes.emplace_back(
-        "Nothing is fitted: docs/allreduce.md has the errors against nine measured sweeps. A "
+        "Nothing is fitted: docs/allreduce.md has the errors against eight measured sweeps. A "
         "framework's launch, 20 to 30 us, comes on top at small sizes.");
     if (!question.measured) {
         return;
@@ -311,7 +330,7 @@ Result<CollectiveAnswer> answer(const CollectiveQuestion& question) {
     CollectiveAnswer answer{std::move(*model), bytes, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
     answer.at_bytes = answer.model.predict(bytes);
     if (question.collective == Collective::all_reduce) {
-        answer.least = hierarchical_all_reduce(
+        answer.wires = hierarchical_all_reduce(
             {system->nodes, system->gpus_per_node, system->scale_up_bytes_per_s(),
              system->network_bytes_per_s() / static_cast<double>(system->gpus_per_node)},
             bytes);

@@ -18,10 +18,10 @@ namespace railhead::fabric {
 struct CollectiveQuestion {
     Collective collective = Collective::all_reduce;
     std::optional<std::uint64_t> nodes, gpus, gpus_per_node;
-    const GpuPart* gpu = nullptr;
+    std::optional<GpuPart> gpu;
     std::optional<Generation> generation;
     std::optional<double> nvlink_bytes_per_s, pcie_bytes_per_s;
-    const NetworkPart* network = nullptr;
+    std::optional<NetworkPart> network;
     std::optional<std::uint64_t> nics_per_node;
     std::optional<double> nic_bytes_per_s, network_latency_s;
     std::optional<Cpu> cpu;
@@ -40,7 +40,7 @@ struct CollectiveQuestion {
 struct AssumedFigure {
     std::string_view what;
     std::string value;
-    std::string_view source;
+    std::string source;
 };
 
 /// NCCL goes over to another algorithm or protocol at this size.
@@ -68,7 +68,7 @@ struct CollectiveAnswer {
     CollectiveModel model;
     double bytes = 0;  ///< the size that counts
     Prediction at_bytes;
-    WireTimes least;                  ///< of an all-reduce of that size; else zero
+    WireTimes wires;                  ///< of an all-reduce of that size, summed within nodes first
     std::optional<Ceiling> ceiling;   ///< that NVIDIA gives for such a system
     std::vector<Prediction> curve;    ///< 1 KiB to 16 GiB
     std::vector<TakenFrom> taken;     ///< the first is what NCCL takes for the smallest

@@ -141,10 +141,9 @@ class Explainer {
                  : system.scale_up_bytes_per_s()) /
             giga;
         settings_.push_back(
-            {"NCCL_MIN_CTAS, NCCL_MAX_CTAS", std::nullopt,
-             fmt::format("{:.0f} channels at {:.0f} GB/s carry the {:.0f} GB/s of the links; each "
-                         "takes an SM. Fewer leave SMs to matrix multiplications that run beside "
-                         "it, more seldom help: leave them alone unless a trace shows that",
+            {"NCCL_MAX_CTAS", std::nullopt,
+             fmt::format("{:.0f} channels at {:.0f} GB/s carry the {:.0f} GB/s of the links, each "
+                         "on an SM: fewer leave SMs to what runs beside it, more seldom help",
                          std::ceil(rate / fastest), fastest, rate)});
     }
 

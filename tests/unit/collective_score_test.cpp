@@ -19,8 +19,10 @@
 #include "support/catch.hpp"
 #include "support/paths.hpp"
 #include "support/published.hpp"
+#include "training/catalogue.hpp"
 
 namespace fabric = railhead::fabric;
+namespace training = railhead::training;
 using fabric::Collective;
 using fabric::CollectiveModel;
 using fabric::System;
@@ -31,24 +33,24 @@ namespace {
 constexpr double mib = 0x1p20;
 constexpr double micro = 1e-6;
 
-/// A system by the names of its parts.
-System system_of(std::string_view gpu, std::string_view network, std::uint64_t nodes,
+/// A system by the names of its parts in the catalogue; one without a network is one node.
+System system_of(std::string_view accelerator, std::string_view nic, std::uint64_t nodes,
                  fabric::Cpu cpu = fabric::Cpu::intel) {
-    const auto parts = fabric::gpu_parts();
-    const auto part = std::ranges::find(parts, gpu, &fabric::GpuPart::name);
-    REQUIRE(part != parts.end());
+    const auto& catalogue = training::built_in_catalogue();
+    const auto* known = training::find_accelerator(catalogue, accelerator).value();
+    const auto part =
+        fabric::make_gpu_part(known->name, known->scale_up_bytes_per_s.value(), 0, {}).value();
     System system;
     system.nodes = nodes;
-    system.generation = part->generation;
-    system.nvlink_bytes_per_s = part->nvlink_bytes_per_s;
-    system.nvls = part->has_nvls;
+    system.generation = part.generation;
+    system.nvlink_bytes_per_s = part.nvlink_bytes_per_s;
+    system.nvls = part.has_nvls;
     system.cpu = cpu;
-    const auto networks = fabric::network_parts();
-    const auto fabric = std::ranges::find(networks, network, &fabric::NetworkPart::name);
-    if (fabric != networks.end()) {
-        system.nics_per_node = fabric->nics_per_node;
-        system.nic_bytes_per_s = fabric->nic_bytes_per_s;
-        system.network_latency_us = fabric->latency_us;
+    if (!nic.empty()) {
+        const auto* network = training::find_nic(catalogue, nic).value();
+        system.nics_per_node = network->per_node;
+        system.nic_bytes_per_s = network->port_bytes_per_s();
+        system.network_latency_us = fabric::plugin_latency_us(network->name);
     }
     return system;
 }
@@ -65,10 +67,10 @@ std::vector<Scored> scored() {
         {"AWS p5 8xH100 NVLink only", system_of("h100", "", 1)},
         {"8xH200 NVLink4 (NVLS)", system_of("h200", "", 1)},
         {"AWS p6-b200 8xB200 NVLink5", system_of("b200", "", 1)},
-        {"AWS p4de 8xA100-80GB EFA 400G", system_of("a100", "efa-p4d", 2)},
-        {"AWS p5 8xH100 EFA 3200G", system_of("h100", "efa-p5", 2, fabric::Cpu::amd)},
-        {"AWS p5 8xH100 EFA 3200G (EKS log)", system_of("h100", "efa-p5", 2, fabric::Cpu::amd)},
-        {"AWS p6-b200 8xB200 EFAv4 8x400G", system_of("b200", "efa-p6-b200", 4)},
+        {"AWS p4de 8xA100-80GB EFA 400G", system_of("a100", "efa-v1", 2)},
+        {"AWS p5 8xH100 EFA 3200G", system_of("h100", "efa-v2", 2, fabric::Cpu::amd)},
+        {"AWS p5 8xH100 EFA 3200G (EKS log)", system_of("h100", "efa-v2", 2, fabric::Cpu::amd)},
+        {"AWS p6-b200 8xB200 EFAv4 8x400G", system_of("b200", "efa-v4", 4)},
     };
 }
 
@@ -241,7 +243,7 @@ TEST_CASE("systems of which one large size was measured are within 10 %, but for
         {"B200 NVLink5 NVLS", system_of("b200", "", 1)},
         {"Voltage Park 8xH100", system_of("h100", "", 1)},
         {"Voltage Park 8xH100 NDR 3.2T", system_of("h100", "ndr", 4)},
-        {"AWS p5en 8xH200 EFA 3200G", system_of("h200", "efa-p5en", 4)},
+        {"AWS p5en 8xH200 EFA 3200G", system_of("h200", "efa-v3", 4)},
     };
     const std::map<std::string, double> worse{
         // A tenant's fabric gave 331 GB/s of the 370 that NVIDIA's slides have for such NICs.

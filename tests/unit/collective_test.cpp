@@ -364,8 +364,8 @@ TEST_CASE("what cannot be reckoned is refused with what to do", "[collective]") 
         const char* says;
     };
     fabric::CollectiveQuestion fine;
-    fine.gpu = &fabric::gpu_parts()[3];
-    fine.network = &fabric::network_parts()[2];
+    fine.gpu = fabric::make_gpu_part("h100-sxm", 450 * giga, 63 * giga, "");
+    fine.network = fabric::NetworkPart{"ndr", 50 * giga, 8, ""};
     fine.nodes = 2;
     REQUIRE(fabric::answer(fine));
     std::vector<Refused> all;
@@ -393,9 +393,9 @@ TEST_CASE("what cannot be reckoned is refused with what to do", "[collective]") 
         },
         "needs two GPUs at least");
     add(
-        "no GPU named", [](auto& q) { q.gpu = nullptr; }, "which GPU?");
+        "no accelerator named", [](auto& q) { q.gpu.reset(); }, "which accelerator?");
     add(
-        "no NIC", [](auto& q) { q.network = nullptr; }, "which NICs?");
+        "no NIC", [](auto& q) { q.network.reset(); }, "which NICs?");
     add(
         "no bandwidth", [](auto& q) { q.nic_bytes_per_s = 0; }, "is not more than 0");
     add(

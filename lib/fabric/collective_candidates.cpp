@@ -28,6 +28,9 @@ class Finder {
             return std::move(found_);
         }
         for (const auto protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
+            if (protocol == Protocol::ll128 && !has_ll128()) {
+                continue;
+            }
             add_ring(protocol);
             if (collective_ == Collective::all_reduce) {
                 add_tree(protocol);
@@ -49,6 +52,10 @@ class Finder {
     [[nodiscard]] bool is_alone() const { return system_.nodes == 1; }
     [[nodiscard]] bool is_reducing_scatter_or_gather() const {
         return collective_ == Collective::reduce_scatter || collective_ == Collective::all_gather;
+    }
+    /// It relies on stores of 128 bytes that arrive whole: NVLink's, and of NICs near the GPU.
+    [[nodiscard]] bool has_ll128() const {
+        return system_.nvlink_bytes_per_s > 0 || system_.gpus_per_node == 1;
     }
     [[nodiscard]] bool has_nvls() const {
         return system_.nvls && nvls_efficiency(system_.generation) > 0 &&

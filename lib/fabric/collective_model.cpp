@@ -113,29 +113,31 @@ const Candidate& CollectiveModel::choose(double bytes) const {
 /// The protocols of an algorithm are one curve: the latency of the quickest and the wire of the
 /// widest, for NCCL goes over from one to the next as the size grows.  NVLS has but one protocol,
 /// and begins where the quickest other algorithm leaves off.
-double CollectiveModel::expected_us(const Candidate& chosen, double bytes) const {
-    auto latency = chosen.latency_us;
-    auto wire = chosen.wire_bytes_per_s;
+Prediction CollectiveModel::terms_of(const Candidate& chosen) const {
+    Prediction terms;
+    terms.algorithm = chosen.algorithm;
+    terms.protocol = chosen.protocol;
+    terms.latency_us = chosen.latency_us;
+    terms.wire_bytes_per_s = chosen.wire_bytes_per_s;
     for (const auto& other : candidates_) {
         const bool is_same = other.algorithm == chosen.algorithm;
         if (is_same || is_nvls(chosen.algorithm)) {
-            latency = std::min(latency, other.latency_us);
+            terms.latency_us = std::min(terms.latency_us, other.latency_us);
         }
         if (is_same) {
-            wire = std::max(wire, other.wire_bytes_per_s);
+            terms.wire_bytes_per_s = std::max(terms.wire_bytes_per_s, other.wire_bytes_per_s);
         }
     }
-    const auto root = std::sqrt(latency) + std::sqrt(bytes / wire / micro);
-    return root * root;
+    return terms;
 }
 
 Prediction CollectiveModel::predict(double bytes) const {
     const auto& chosen = choose(bytes);
-    Prediction prediction;
-    prediction.algorithm = chosen.algorithm;
-    prediction.protocol = chosen.protocol;
+    auto prediction = terms_of(chosen);
+    const auto root =
+        std::sqrt(prediction.latency_us) + std::sqrt(bytes / prediction.wire_bytes_per_s / micro);
     prediction.bytes = bytes;
-    prediction.time_us = expected_us(chosen, bytes);
+    prediction.time_us = root * root;
     prediction.tuner_us = tuner_us(chosen, bytes);
     prediction.algbw_bytes_per_s = bytes / (prediction.time_us * micro);
     prediction.busbw_bytes_per_s =

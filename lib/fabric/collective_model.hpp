@@ -67,7 +67,9 @@ struct Prediction {
     Protocol protocol = Protocol::simple;
     double bytes = 0;
     double time_us = 0;
-    double tuner_us = 0;  ///< NCCL's own guess
+    double tuner_us = 0;          ///< NCCL's own guess
+    double latency_us = 0;        ///< L of the formula above
+    double wire_bytes_per_s = 0;  ///< B of it, as size over time
     double algbw_bytes_per_s = 0;
     double busbw_bytes_per_s = 0;
 };
@@ -94,7 +96,7 @@ class CollectiveModel {
     CollectiveModel(const System& system, Collective collective)
         : system_{system}, collective_{collective} {}
     [[nodiscard]] const Candidate& choose(double bytes) const;
-    [[nodiscard]] double expected_us(const Candidate& chosen, double bytes) const;
+    [[nodiscard]] Prediction terms_of(const Candidate& chosen) const;
 
     System system_;
     Collective collective_;

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
+
 namespace railhead::fabric {
 
 namespace {
@@ -77,7 +79,7 @@ class Explainer {
     }
 
     void add_nvls() {
-        if (!model_.system().nvls) {
+        if (now_.algorithm != Algorithm::nvls && now_.algorithm != Algorithm::nvls_tree) {
             return;
         }
         auto without = model_.system();
@@ -91,7 +93,8 @@ class Explainer {
 
     void add_sharp() {
         const auto& system = model_.system();
-        if (system.nodes == 1 || model_.collective() != Collective::all_reduce) {
+        if (system.nodes == 1 || model_.collective() != Collective::all_reduce ||
+            allowed_.algorithm || allowed_.protocol) {
             return;
         }
         auto other = system;
@@ -142,9 +145,10 @@ class Explainer {
             giga;
         settings_.push_back(
             {"NCCL_MAX_CTAS", std::nullopt,
-             fmt::format("{:.0f} channels at {:.0f} GB/s carry the {:.0f} GB/s of the links, each "
+             fmt::format("{} at {:.0f} GB/s carry the {:.0f} GB/s of the links, each "
                          "on an SM: fewer leave SMs to what runs beside it, more seldom help",
-                         std::ceil(rate / fastest), fastest, rate)});
+                         count_of(static_cast<std::uint64_t>(std::ceil(rate / fastest)), "channel"),
+                         fastest, rate)});
     }
 
     const CollectiveModel& model_;

@@ -83,14 +83,14 @@ std::string wires_text(const CollectiveAnswer& answer) {
     const auto* words = system.nvlink_bytes_per_s <= 0 ? "PCIe"
                         : system.nvls                  ? "NVLink without NVLS"
                                                        : "NVLink";
-    std::string text;
-    if (answer.wires.scale_up_s > 0) {
-        text = fmt::format("{} on {}, ", short_time_text(answer.wires.scale_up_s), words);
+    const auto within = fmt::format("{} on {}", short_time_text(answer.wires.scale_up_s), words);
+    if (answer.wires.network_s <= 0) {
+        return within;
     }
-    if (answer.wires.network_s > 0) {
-        text += fmt::format("{} on the NICs, ", short_time_text(answer.wires.network_s));
-    }
-    return text + "summed within the nodes first";
+    const auto between = short_time_text(answer.wires.network_s) + " on the NICs";
+    return answer.wires.scale_up_s > 0
+               ? fmt::format("{}, {}, summed within the nodes first", within, between)
+               : between;
 }
 
 std::string crossover_text(const CollectiveAnswer& answer) {

@@ -1,3 +1,6 @@
+#include <cmath>
+#include <cstdint>
+
 #include <nlohmann/json.hpp>
 
 #include "report/collective.hpp"
@@ -14,12 +17,19 @@ using json = nlohmann::ordered_json;
 constexpr double micro = 1e-6;
 constexpr double giga = 1e9;
 
+/// Sizes are whole, and not rounded: 1 GiB is 1073741824.
+json bytes_json(double bytes) {
+    return static_cast<std::uint64_t>(std::round(bytes));
+}
+
 json prediction_json(const Prediction& prediction) {
-    return {{"bytes", json_number(prediction.bytes)},
+    return {{"bytes", bytes_json(prediction.bytes)},
             {"algorithm", name_of(prediction.algorithm)},
             {"protocol", name_of(prediction.protocol)},
             {"time_s", json_number(prediction.time_us * micro)},
             {"nccl_guess_s", json_number(prediction.tuner_us * micro)},
+            {"latency_s", json_number(prediction.latency_us * micro)},
+            {"wire_bytes_per_s", json_number(prediction.wire_bytes_per_s)},
             {"algbw_bytes_per_s", json_number(prediction.algbw_bytes_per_s)},
             {"busbw_bytes_per_s", json_number(prediction.busbw_bytes_per_s)}};
 }
@@ -56,7 +66,7 @@ json compared_json(const CollectiveAnswer& answer) {
     auto list = json::array();
     for (const auto& one : answer.compared) {
         list.push_back(
-            {{"bytes", json_number(one.measured.bytes)},
+            {{"bytes", bytes_json(one.measured.bytes)},
              {"measured_s", json_number(one.measured.time_us * micro)},
              {"measured_busbw_bytes_per_s", json_number(one.measured.busbw_gb_per_s * giga)},
              {"time_s", json_number(one.predicted.time_us * micro)},
@@ -68,7 +78,7 @@ json compared_json(const CollectiveAnswer& answer) {
 json taken_json(const CollectiveAnswer& answer) {
     auto list = json::array();
     for (const auto& taken : answer.taken) {
-        list.push_back({{"from_bytes", json_number(taken.bytes)},
+        list.push_back({{"from_bytes", bytes_json(taken.bytes)},
                         {"algorithm", name_of(taken.algorithm)},
                         {"protocol", name_of(taken.protocol)}});
     }
@@ -101,7 +111,7 @@ std::string collective_json(const CollectiveAnswer& answer) {
                                            json_number(answer.ceiling->busbw_gb_per_s * giga)}}
                                    : json(nullptr)},
         {"ring_before_tree_from_bytes",
-         answer.crossover ? json_number(*answer.crossover) : json(nullptr)},
+         answer.crossover ? bytes_json(*answer.crossover) : json(nullptr)},
         {"curve", curve},
         {"taken", taken_json(answer)},
         {"settings", settings_json(answer)},

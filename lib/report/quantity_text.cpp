@@ -60,8 +60,12 @@ std::string time_text(double seconds) {
 std::string short_time_text(double seconds) {
     constexpr double milli = 1e-3;
     constexpr double micro = 1e-6;
-    if (seconds >= 1) {
+    constexpr double long_s = 60;
+    if (seconds >= long_s) {
         return time_text(seconds);
+    }
+    if (seconds >= 1) {
+        return three_digits(seconds) + " s";
     }
     return seconds < milli ? three_digits(seconds / micro) + " us"
                            : three_digits(seconds / milli) + " ms";

@@ -9,7 +9,7 @@ namespace railhead::report {
 /// decimal as checkpoint intervals are told, then three digits; "never" for what is infinite.
 [[nodiscard]] std::string time_text(double seconds);
 
-/// "12.9 us", "4.25 ms": three digits; from a second on as time_text().
+/// "12.9 us", "4.25 ms", "1.51 s": three digits; from a minute on as time_text().
 [[nodiscard]] std::string short_time_text(double seconds);
 
 /// "912 GB", "5.29 TB": powers of 1000.

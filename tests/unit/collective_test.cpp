@@ -1,6 +1,7 @@
 // The model of collectives against NCCL's constants and what was published.
 #include "fabric/collective_model.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -331,6 +332,33 @@ TEST_CASE("on rings a reduce-scatter and an all-gather add up to an all-reduce",
     };
     const auto halves = 1 / wire(Collective::reduce_scatter) + 1 / wire(Collective::all_gather);
     CHECK_THAT(1 / wire(Collective::all_reduce), WithinRel(halves, 1e-12));
+}
+
+TEST_CASE("LL128 is not there where GPUs talk over PCIe: NCCL bars it", "[collective]") {
+    auto system = eight(Generation::ampere, 1);
+    system.nvlink_bytes_per_s = 0;
+    system.pcie_bytes_per_s = 31.5 * giga;
+    const auto refused =
+        CollectiveModel::make(system, Collective::all_reduce, {std::nullopt, Protocol::ll128});
+    REQUIRE(!refused);
+    CHECK(refused.error().message == "NCCL has no LL128 for all_reduce on this system");
+    system.nvlink_bytes_per_s = 300 * giga;
+    CHECK(CollectiveModel::make(system, Collective::all_reduce, {std::nullopt, Protocol::ll128}));
+}
+
+TEST_CASE("SHARP sends each byte over the NICs once, so twice as fast on many nodes",
+          "[collective]") {
+    auto system = eight(Generation::hopper, 16);
+    const auto wire = [&] {
+        double most = 0;
+        for (const auto& candidate : model_of(system).candidates()) {
+            most = std::max(most, candidate.wire_bytes_per_s / giga);
+        }
+        return most;
+    };
+    CHECK_THAT(wire(), WithinRel(384.0 / 2, 1e-9));  // NVLSTree: up and down over the NICs
+    system.sharp = true;
+    CHECK_THAT(wire(), WithinRel(370.8 * 0.85 / (1 + 1.0 / 8), 1e-9));  // NVLS: less than the NICs
 }
 
 TEST_CASE("an all-to-all is bound by the NICs, by as much as others' GPUs get", "[collective]") {

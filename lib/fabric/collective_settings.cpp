@@ -145,8 +145,8 @@ class Explainer {
             giga;
         settings_.push_back(
             {"NCCL_MAX_CTAS", std::nullopt,
-             fmt::format("{} at {:.0f} GB/s carry the {:.0f} GB/s of the links, each "
-                         "on an SM: fewer leave SMs to what runs beside it, more seldom help",
+             fmt::format("{} of {:.0f} GB/s would do for the {:.0f} GB/s of the links, each on an "
+                         "SM: fewer leave SMs to what runs beside it, more seldom help",
                          count_of(static_cast<std::uint64_t>(std::ceil(rate / fastest)), "channel"),
                          fastest, rate)});
     }

@@ -385,6 +385,29 @@ TEST_CASE("the ring is taken before the tree from some size on, and the more nod
     }
 }
 
+TEST_CASE("NVIDIA's figure is told for the systems that it is for", "[collective]") {
+    struct Known {
+        const char* gpu;
+        std::uint64_t nodes, gpus_per_node;
+        std::optional<double> busbw;
+    };
+    for (const auto& [gpu, nodes, gpus_per_node, busbw] :
+         {Known{"h100-sxm", 1, 8, 480}, Known{"h100-sxm", 1, 4, std::nullopt},
+          Known{"gb200", 1, 72, 850}, Known{"h100-sxm", 4, 8, 380},
+          // Two nodes swap what more have to send twice: they get more.
+          Known{"h100-sxm", 2, 8, std::nullopt}}) {
+        CAPTURE(gpu, nodes, gpus_per_node);
+        fabric::CollectiveQuestion question;
+        const auto nvlink = std::string{gpu} == "gb200" ? 900 * giga : 450 * giga;
+        question.gpu = fabric::make_gpu_part(gpu, nvlink, 0, "");
+        question.network = fabric::NetworkPart{"ndr", 50 * giga, 8, ""};
+        question.nodes = nodes;
+        question.gpus_per_node = gpus_per_node;
+        const auto ceiling = fabric::answer(question).value().ceiling;
+        CHECK((ceiling ? std::optional{ceiling->busbw_gb_per_s} : std::nullopt) == busbw);
+    }
+}
+
 TEST_CASE("what cannot be reckoned is refused with what to do", "[collective]") {
     struct Refused {
         const char* why;

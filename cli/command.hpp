@@ -35,6 +35,7 @@ struct Console {
 };
 
 void add_allreduce(CLI::App& app, Console& console);
+void add_catalog(CLI::App& app, Console& console);
 void add_check(CLI::App& app, Console& console);
 void add_ckpt(CLI::App& app, Console& console);
 void add_exec(CLI::App& app, Console& console, std::vector<std::string> words);

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/collective.hpp"
-#include "report/json_number.hpp"
+#include "report/json_parts.hpp"
 
 namespace railhead::report {
 
@@ -26,30 +26,29 @@ json prediction_json(const Prediction& prediction) {
     return {{"bytes", bytes_json(prediction.bytes)},
             {"algorithm", name_of(prediction.algorithm)},
             {"protocol", name_of(prediction.protocol)},
-            {"time_s", json_number(prediction.time_us * micro)},
-            {"nccl_guess_s", json_number(prediction.tuner_us * micro)},
-            {"latency_s", json_number(prediction.latency_us * micro)},
-            {"wire_bytes_per_s", json_number(prediction.wire_bytes_per_s)},
-            {"algbw_bytes_per_s", json_number(prediction.algbw_bytes_per_s)},
-            {"busbw_bytes_per_s", json_number(prediction.busbw_bytes_per_s)}};
+            {"time_s", rounded(prediction.time_us * micro)},
+            {"nccl_guess_s", rounded(prediction.tuner_us * micro)},
+            {"latency_s", rounded(prediction.latency_us * micro)},
+            {"wire_bytes_per_s", rounded(prediction.wire_bytes_per_s)},
+            {"algbw_bytes_per_s", rounded(prediction.algbw_bytes_per_s)},
+            {"busbw_bytes_per_s", rounded(prediction.busbw_bytes_per_s)}};
 }
 
 json system_json(const fabric::System& system) {
-    return {
-        {"nodes", system.nodes},
-        {"gpus_per_node", system.gpus_per_node},
-        {"generation", name_of(system.generation)},
-        {"nvlink_bytes_per_s", json_number(system.nvlink_bytes_per_s)},
-        {"pcie_bytes_per_s", json_number(system.pcie_bytes_per_s)},
-        {"scale_up_usable_bytes_per_s", json_number(system.scale_up_bytes_per_s())},
-        {"nics_per_node", system.nodes > 1 ? json(system.nics_per_node) : json(nullptr)},
-        {"nic_bytes_per_s", system.nodes > 1 ? json_number(system.nic_bytes_per_s) : json(nullptr)},
-        {"network_usable_bytes_per_s",
-         system.nodes > 1 ? json_number(system.network_bytes_per_s()) : json(nullptr)},
-        {"network_latency_s", json_number(system.network_latency_us * micro)},
-        {"nvls", system.nvls},
-        {"sharp", system.sharp},
-        {"channels", system.channel_count()}};
+    return {{"nodes", system.nodes},
+            {"gpus_per_node", system.gpus_per_node},
+            {"generation", name_of(system.generation)},
+            {"nvlink_bytes_per_s", rounded(system.nvlink_bytes_per_s)},
+            {"pcie_bytes_per_s", rounded(system.pcie_bytes_per_s)},
+            {"scale_up_usable_bytes_per_s", rounded(system.scale_up_bytes_per_s())},
+            {"nics_per_node", system.nodes > 1 ? json(system.nics_per_node) : json(nullptr)},
+            {"nic_bytes_per_s", system.nodes > 1 ? rounded(system.nic_bytes_per_s) : json(nullptr)},
+            {"network_usable_bytes_per_s",
+             system.nodes > 1 ? rounded(system.network_bytes_per_s()) : json(nullptr)},
+            {"network_latency_s", rounded(system.network_latency_us * micro)},
+            {"nvls", system.nvls},
+            {"sharp", system.sharp},
+            {"channels", system.channel_count()}};
 }
 
 json settings_json(const CollectiveAnswer& answer) {
@@ -65,12 +64,11 @@ json settings_json(const CollectiveAnswer& answer) {
 json compared_json(const CollectiveAnswer& answer) {
     auto list = json::array();
     for (const auto& one : answer.compared) {
-        list.push_back(
-            {{"bytes", bytes_json(one.measured.bytes)},
-             {"measured_s", json_number(one.measured.time_us * micro)},
-             {"measured_busbw_bytes_per_s", json_number(one.measured.busbw_gb_per_s * giga)},
-             {"time_s", json_number(one.predicted.time_us * micro)},
-             {"error", json_number(one.error())}});
+        list.push_back({{"bytes", bytes_json(one.measured.bytes)},
+                        {"measured_s", rounded(one.measured.time_us * micro)},
+                        {"measured_busbw_bytes_per_s", rounded(one.measured.busbw_gb_per_s * giga)},
+                        {"time_s", rounded(one.predicted.time_us * micro)},
+                        {"error", rounded(one.error())}});
     }
     return list;
 }
@@ -103,12 +101,12 @@ std::string collective_json(const CollectiveAnswer& answer) {
         {"collective", name_of(answer.model.collective())},
         {"system", system_json(answer.model.system())},
         {"at", prediction_json(answer.at_bytes)},
-        {"wires", has_wires ? json{{"scale_up_s", json_number(answer.wires.scale_up_s)},
-                                   {"network_s", json_number(answer.wires.network_s)}}
+        {"wires", has_wires ? json{{"scale_up_s", rounded(answer.wires.scale_up_s)},
+                                   {"network_s", rounded(answer.wires.network_s)}}
                             : json(nullptr)},
         {"ceiling", answer.ceiling ? json{{"configuration", answer.ceiling->configuration},
                                           {"busbw_bytes_per_s",
-                                           json_number(answer.ceiling->busbw_gb_per_s * giga)}}
+                                           rounded(answer.ceiling->busbw_gb_per_s * giga)}}
                                    : json(nullptr)},
         {"ring_before_tree_from_bytes",
          answer.crossover ? bytes_json(*answer.crossover) : json(nullptr)},

@@ -52,6 +52,7 @@ int run(const std::vector<std::string>& arguments, Console& console) {
     add_order(app, console);
     add_verify_placement(app, console);
     add_ckpt(app, console);
+    add_allreduce(app, console);
     add_catalog(app, console);
     add_fabric(app, console);
     auto words = arguments;

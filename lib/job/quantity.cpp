@@ -17,8 +17,8 @@ struct Unit {
     double factor;
 };
 
-constexpr Unit times[] = {{"ms", 1e-3}, {"s", 1},    {"m", 60},
-                          {"min", 60},  {"h", 3600}, {"d", 86400}};
+constexpr Unit times[] = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1},    {"m", 60},
+                          {"min", 60},  {"h", 3600},  {"d", 86400}};
 
 constexpr Unit counts[] = {{"", 1},    {"k", 1e3}, {"K", 1e3}, {"M", 1e6},
                            {"B", 1e9}, {"G", 1e9}, {"T", 1e12}};

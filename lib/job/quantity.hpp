@@ -10,7 +10,7 @@
 
 namespace railhead::job {
 
-/// Seconds: "300s", "5m" or "5min", "1.5h", "2d", "100ms", or with a clock as Slurm has it:
+/// Seconds: "300s", "5m" or "5min", "1.5h", "2d", "100ms", "35us", or with a clock as Slurm has it:
 /// "1:30:00", "90:00" (minutes), "1-12:30:00".  Nothing for anything else, for a number without a
 /// unit too: Slurm takes it for minutes, most programs for seconds.
 [[nodiscard]] std::optional<double> parse_duration_s(std::string_view text);

@@ -57,15 +57,41 @@ std::string time_text(double seconds) {
                               : three_digits(seconds / year) + " years";
 }
 
-std::string bytes_text(double bytes) {
-    constexpr std::array<std::string_view, 6> units{"B", "kB", "MB", "GB", "TB", "PB"};
-    constexpr double step = 1000;
+std::string short_time_text(double seconds) {
+    constexpr double milli = 1e-3;
+    constexpr double micro = 1e-6;
+    constexpr double long_s = 60;
+    if (seconds >= long_s) {
+        return time_text(seconds);
+    }
+    if (seconds >= 1) {
+        return three_digits(seconds) + " s";
+    }
+    return seconds < milli ? three_digits(seconds / micro) + " us"
+                           : three_digits(seconds / milli) + " ms";
+}
+
+namespace {
+
+using Units = std::array<std::string_view, 6>;
+
+std::string in_units(double bytes, double step, const Units& units) {
     std::size_t unit = 0;
     while (bytes >= step && unit + 1 < units.size()) {
         bytes /= step;
         ++unit;
     }
     return fmt::format("{} {}", three_digits(bytes), units[unit]);
+}
+
+}  // namespace
+
+std::string bytes_text(double bytes) {
+    return in_units(bytes, 1000, {"B", "kB", "MB", "GB", "TB", "PB"});
+}
+
+std::string binary_bytes_text(double bytes) {
+    return in_units(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB"});
 }
 
 std::string bandwidth_text(double bytes_per_s) {

@@ -9,8 +9,14 @@ namespace railhead::report {
 /// decimal as checkpoint intervals are told, then three digits; "never" for what is infinite.
 [[nodiscard]] std::string time_text(double seconds);
 
+/// "12.9 us", "4.25 ms", "1.51 s": three digits; from a minute on as time_text().
+[[nodiscard]] std::string short_time_text(double seconds);
+
 /// "912 GB", "5.29 TB": powers of 1000.
 [[nodiscard]] std::string bytes_text(double bytes);
+
+/// "64 KiB", "1.5 GiB": powers of 1024, three digits.
+[[nodiscard]] std::string binary_bytes_text(double bytes);
 
 /// "5.7 GB/s".
 [[nodiscard]] std::string bandwidth_text(double bytes_per_s);

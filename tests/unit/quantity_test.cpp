@@ -24,6 +24,7 @@ TEST_CASE("times with a unit or a clock are seconds", "[units]") {
         {"1.5h", 5400},
         {"2d", 172800},
         {"250ms", 0.25},
+        {"35us", 35e-6},
         {"1e3s", 1000},
         {"1e-3s", 0.001},
         {"5 min", 300},

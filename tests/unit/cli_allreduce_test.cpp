@@ -1,0 +1,130 @@
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "report/table.hpp"
+#include "support/catch.hpp"
+#include "support/commands.hpp"
+#include "support/golden.hpp"
+#include "support/temp_dir.hpp"
+
+using railhead::test::golden;
+using railhead::test::Ran;
+using railhead::test::TempDir;
+
+namespace {
+
+Ran allreduce(std::vector<std::string> words) {
+    words.insert(words.begin(), "allreduce");
+    return railhead::test::run(words);
+}
+
+struct Known {
+    const char* name;
+    std::vector<std::string> words;
+};
+
+/// A system of each kind.
+std::vector<Known> all_known() {
+    return {
+        {"h100-4-nodes",
+         {"--nodes", "4", "--accelerator", "h100", "--nic", "ndr", "--cpu", "intel"}},
+        {"b200-1-node", {"--gpus", "8", "--accelerator", "b200", "--bytes", "64MiB"}},
+        {"a100-70b",
+         {"--gpus", "256", "--accelerator", "a100", "--nic", "200Gb/s", "--nics", "8", "--params",
+          "70B"}},
+        {"l40s-pcie", {"--gpus", "8", "--accelerator", "l40s"}},
+        {"all-to-all",
+         {"--nodes", "8", "--accelerator", "h200", "--nic", "efa-v3", "--collective",
+          "all-to-all"}},
+        {"ring-ll128",
+         {"--nodes", "2", "--generation", "ampere", "--nvlink", "300GB/s", "--nic", "100Gb/s",
+          "--nics", "4", "--net-latency", "75us", "--algo", "ring", "--proto", "ll128"}},
+    };
+}
+
+}  // namespace
+
+TEST_CASE("the curve of a collective and what would change it are told in 80 columns",
+          "[collective][report][golden]") {
+    for (const auto& [name, words] : all_known()) {
+        CAPTURE(name);
+        const auto ran = allreduce(words);
+        CHECK(ran.err.empty());
+        CHECK(ran.status == 0);
+        for (const auto line : railhead::split(ran.out, '\n')) {
+            CAPTURE(line);
+            CHECK(railhead::report::columns(line) <= 80);
+        }
+        CHECK(ran.out == golden(std::string{"golden/allreduce/"} + name + ".txt", ran.out));
+    }
+}
+
+TEST_CASE("a collective is told to programs", "[collective][report][golden]") {
+    auto words = all_known()[0].words;
+    words.emplace_back("--json");
+    const auto ran = allreduce(words);
+    CHECK(ran.status == 0);
+    CHECK(nlohmann::json::parse(ran.out)["schema"] == "railhead.allreduce/1");
+    CHECK(ran.out == golden("golden/allreduce/h100-4-nodes.json", ran.out));
+}
+
+TEST_CASE("a measured file stands beside the model, in the table and in the picture",
+          "[collective][report][golden]") {
+    const TempDir dir;
+    const auto measured = dir.write(
+        "measured.txt",
+        "#  Rank  0 Group  0 Pid 1 on a device  0 [0000:8f:00] NVIDIA A100\n"
+        "#  Rank  1 Group  0 Pid 2 on a device  1 [0000:90:00] NVIDIA A100\n"
+        "1048576 262144 float sum -1 101.9 10.29 18.00 0 101.5 10.33 18.07 0\n"
+        "1073741824 268435456 float sum -1 8203.9 130.88 229.04 2 8204.0 130.88 229.04 0\n");
+    const auto ran = allreduce({"--gpus", "8", "--accelerator", "a100", "--measured", measured,
+                                "--svg", dir.path("curve.svg")});
+    CHECK(ran.err.empty());
+    CHECK(ran.out == golden("golden/allreduce/measured.txt", ran.out));
+    const auto picture = railhead::read_file(dir.path("curve.svg"));
+    REQUIRE(picture);
+    CHECK(*picture == golden("golden/allreduce/measured.svg", *picture));
+}
+
+TEST_CASE("what is wrong on the command line is told with what was meant", "[collective]") {
+    struct Wrong {
+        std::vector<std::string> words;
+        const char* says;
+    };
+    const std::vector<std::string> fine{"--nodes", "2", "--accelerator", "h100", "--nic", "ndr"};
+    const std::vector<Wrong> all{
+        {{"--accelerator", "h10", "--gpus", "8"}, "did you mean"},
+        {{"--accelerator", "mi300x", "--gpus", "8"}, "only NVIDIA's are modelled"},
+        {{"--nodes", "2", "--accelerator", "h100", "--nic", "nrd"},
+         "did you mean \"ndr\"?; or give its rate, as 400Gb/s"},
+        {{"--gpus", "8", "--generation", "hoper"},
+         "--generation \"hoper\": did you mean \"hopper\"?"},
+        {{"--gpus", "8", "--accelerator", "h100", "--algo", "Rong"},
+         "--algo \"Rong\": did you mean \"Ring\"?"},
+        {{"--gpus", "8", "--accelerator", "h100", "--proto", "xyz"},
+         "--proto \"xyz\": expected one of LL, LL128, Simple"},
+        {{"--gpus", "8", "--accelerator", "h100", "--collective", "all_reduc"},
+         "did you mean \"all_reduce\"?"},
+        {{"--gpus", "8", "--accelerator", "h100", "--collective", "gather"},
+         "gather is not modelled"},
+        {{"--gpus", "8", "--accelerator", "h100", "--bytes", "12"}, "--bytes \"12\" is no size"},
+        {{"--gpus", "8", "--accelerator", "h100", "--nvlink", "450", "--pcie", "63"},
+         "over NVLink or over PCIe"},
+        {{"--gpus", "12", "--gpus-per-node", "8", "--accelerator", "h100"},
+         "12 GPUs are no whole number of nodes with 8"},
+        {{"--nodes", "2", "--accelerator", "h100"}, "which NICs?"},
+        {{"--accelerator", "h100"}, "how many GPUs?"},
+        {{"--gpus", "8", "--accelerator", "h100", "--measured", "/no/such/file"}, "/no/such/file"},
+    };
+    for (const auto& [words, says] : all) {
+        const auto ran = allreduce(words);
+        CAPTURE(says, ran.out);
+        CHECK(ran.status == 2);
+        CHECK_THAT(ran.err, ContainsSubstring(says));
+    }
+    CHECK(allreduce(fine).status == 0);
+}

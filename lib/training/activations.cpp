@@ -20,7 +20,7 @@ struct Letters {
           tokens{s * as_double(layout.microbatch) / as_double(layout.cp)},
           h{as_double(shape.hidden)},
           n{as_double(shape.heads)},
-          d{shape.head != 0 ? as_double(shape.head) : h / n},
+          d{as_double(shape.head_width())},
           t{as_double(layout.tp)},
           q{layout.sequence_parallel ? t : 1} {}
     double s, tokens, h, n, d, t, q;
@@ -41,7 +41,7 @@ double core_bytes(const Letters& l, double kv_heads) {
 /// Q, K, V and the output; with flash attention the sum of each row's softmax.
 Kept grouped_attention(const Shape& shape, const Layout& layout, const Letters& l) {
     // A GPU has at least one KV head: where tp is more than there are, they are copied.
-    const auto kv_heads = std::max(1.0, as_double(shape.key_value_heads) / l.t);
+    const auto kv_heads = std::max(1.0, as_double(shape.kv_heads()) / l.t);
     Kept out;
     out.rest = half * l.tokens * l.d * (2 * l.n / l.t + 2 * kv_heads);
     if (layout.flash_attention) {
@@ -117,7 +117,7 @@ const char* name_of(ActivationFormula formula) {
 ActivationFormula formula_for(const Shape& shape) {
     constexpr std::uint64_t wide = 4;  // as GPT-2's and GPT-3's MLP
     const bool is_theirs = shape.mlp == Mlp::plain && shape.ffn == wide * shape.hidden &&
-                           shape.key_value_heads == shape.heads && !shape.experts && !shape.latent;
+                           shape.kv_heads() == shape.heads && !shape.experts && !shape.latent;
     return is_theirs ? ActivationFormula::korthikanti : ActivationFormula::by_term;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "training/parameters.hpp"
+
 namespace railhead::training {
 
 namespace {
@@ -10,31 +12,34 @@ double as_double(std::uint64_t value) {
     return static_cast<double>(value);
 }
 
-double head_width(const Shape& shape) {
-    return shape.head != 0 ? as_double(shape.head)
-                           : as_double(shape.hidden) / as_double(shape.heads);
-}
-
-/// Of one GPU: projections are divided by tp, KV heads only down to one, norms not at all.
+/// Of one GPU: projections are divided by tp, but KV heads only down to one, and what compresses
+/// latent attention not at all.
 double attention_parameters(const Shape& shape, double t) {
     const auto h = as_double(shape.hidden);
-    const auto n = as_double(shape.heads) / t;
     if (shape.latent) {
         const auto& latent = *shape.latent;
-        const auto rank = as_double(latent.query_rank);
-        const auto key = as_double(latent.rope_head + latent.plain_head);
-        const auto kv_rank = as_double(latent.key_value_rank);
-        const auto value = as_double(latent.value_head);
-        const auto query = rank > 0 ? rank * (h + 1) + rank * n * key : h * n * key;
-        return query + h * (kv_rank + as_double(latent.rope_head)) + kv_rank +
-               kv_rank * n * (as_double(latent.plain_head) + value) + n * value * h;
+        const auto ranks = as_double(latent.query_rank + latent.key_value_rank);
+        const auto whole = h * (ranks + as_double(latent.rope_head));
+        return whole + ranks + (layer_matrices(shape).attention - whole) / t;
     }
-    const auto kv_heads = std::max(1.0, as_double(shape.key_value_heads) / t);
-    return 2 * h * head_width(shape) * (n + kv_heads);
+    const auto kv_heads = std::max(1.0, as_double(shape.kv_heads()) / t);
+    return 2 * h * as_double(shape.head_width()) * (as_double(shape.heads) / t + kv_heads);
 }
 
-double mlp_matrices(const Shape& shape) {
-    return shape.mlp == Mlp::gated ? 3 : 2;
+/// Of one GPU; those behind a matrix that is divided by its rows are whole.
+double bias_parameters(const Shape& shape, double t) {
+    if (shape.bias == Bias::none || shape.latent) {
+        return 0;
+    }
+    const auto heads = as_double(shape.heads + 2 * shape.kv_heads());
+    const auto inputs = heads * as_double(shape.head_width()) / t;
+    const auto wide = (shape.mlp == Mlp::gated ? 2 : 1) * as_double(shape.ffn) / t;
+    return shape.bias == Bias::all ? inputs + wide + 2 * as_double(shape.hidden) : inputs;
+}
+
+/// A LayerNorm has a bias too.
+double norm_parameters(const Shape& shape) {
+    return (shape.bias == Bias::all ? 2 : 1) * as_double(shape.hidden);
 }
 
 bool has_experts(const Shape& shape, std::uint64_t layer) {
@@ -43,28 +48,19 @@ bool has_experts(const Shape& shape, std::uint64_t layer) {
 
 /// All of a layer but its routed experts.
 double common_parameters(const Shape& shape, std::uint64_t layer, double t) {
-    const auto h = as_double(shape.hidden);
-    auto out = attention_parameters(shape, t) + 2 * h;
-    if (shape.mlp == Mlp::plain) {
-        // Biases of QKV, projection and MLP, and those of the norms: 13 h with an MLP of 4 h
-        // (Narayanan et al., arXiv:2104.04473, eq. 2, has them all).
-        out += (3 * h + as_double(shape.ffn)) / t + 2 * h + 2 * h;
-    }
-    if (has_experts(shape, layer)) {
-        const auto& experts = *shape.experts;
-        return out + h * as_double(experts.count) +
-               mlp_matrices(shape) * h * as_double(experts.ffn * experts.shared) / t;
-    }
-    return out + mlp_matrices(shape) * h * as_double(shape.ffn) / t;
+    const auto matrices = layer_matrices(shape);
+    const auto out =
+        attention_parameters(shape, t) + bias_parameters(shape, t) + 2 * norm_parameters(shape);
+    return has_experts(shape, layer)
+               ? out + matrices.router + as_double(shape.experts->shared) * matrices.expert / t
+               : out + matrices.mlp / t;
 }
 
 double expert_parameters(const Shape& shape, std::uint64_t layer, const Layout& layout) {
-    if (!has_experts(shape, layer)) {
-        return 0;
-    }
-    const auto& experts = *shape.experts;
-    return mlp_matrices(shape) * as_double(shape.hidden) * as_double(experts.ffn) *
-           as_double(experts.count) / as_double(layout.tp * layout.ep);
+    return has_experts(shape, layer)
+               ? layer_matrices(shape).expert * as_double(shape.experts->count) /
+                     as_double(layout.tp * layout.ep)
+               : 0;
 }
 
 /// Embedding, positions, the last norm and the output matrix, where this stage has them.  A tied
@@ -78,7 +74,7 @@ double end_parameters(const Shape& shape, const Layout& layout, std::uint64_t st
         out += matrix + (shape.positions ? as_double(shape.sequence) * h : 0);
     }
     if (is_last) {
-        out += h + (shape.mlp == Mlp::plain ? h : 0);
+        out += norm_parameters(shape);
         out += shape.tied && layout.pp == 1 ? 0 : matrix;
     }
     return out;

@@ -75,6 +75,7 @@ inline training::Shape gpt(std::uint64_t layers, std::uint64_t hidden, std::uint
     shape.mlp = training::Mlp::plain;
     shape.tied = true;
     shape.positions = true;
+    shape.bias = training::Bias::all;
     return shape;
 }
 

@@ -7,6 +7,7 @@
 #include "support/catch.hpp"
 #include "support/published.hpp"
 #include "support/shapes.hpp"
+#include "training/parameters.hpp"
 
 namespace training = railhead::training;
 using Catch::Matchers::WithinAbs;
@@ -348,6 +349,8 @@ TEST_CASE("parameters of one GPU add up to the published model", "[training][mem
          }) {
         CAPTURE(known.shape.name, known.why);
         CHECK_THAT(parameters(known.shape), WithinRel(known.published, known.tolerance));
+        CHECK_THAT(parameters(known.shape),
+                   WithinRel(training::count_parameters(known.shape).total(), 1e-12));
     }
 }
 

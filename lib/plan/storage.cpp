@@ -69,6 +69,7 @@ class Planner {
     const Store& store_;
     Rates rates_;
     std::optional<double> local_copy_s_;
+    bool assumed_one_server_ = false;
     Bases bases_;
 };
 
@@ -99,6 +100,11 @@ std::optional<double> Planner::file_rate(const std::optional<Figure>& figure,
     }
     bases_.add(what, *figure, Basis::Unit::per_s);
     const auto servers = store_.metadata_by_unit ? question_.units : question_.metadata_servers;
+    if (!servers && !assumed_one_server_) {
+        assumed_one_server_ = true;
+        bases_.guess(store_.metadata_by_unit ? "units" : "metadata servers", 1, Basis::Unit::count,
+                     "one of them; more create and open more files a second");
+    }
     return figure->value * static_cast<double>(servers.value_or(1));
 }
 
@@ -201,6 +207,11 @@ void Planner::add_notes(StoragePlan& plan) const {
         plan.notes.emplace_back(
             "reading alone takes longer than the restart time that was reckoned with: give "
             "--restart, or let one replica read and send on");
+    }
+    if (!rates_.store_write && !store_.in_nodes) {
+        plan.notes.emplace_back(
+            "no limit of the whole store is known, only that of the nodes: give --write and --read "
+            "if it has one");
     }
     if (store_.in_nodes) {
         plan.notes.emplace_back(

@@ -258,8 +258,9 @@ std::string stores_text(const std::vector<Store>& stores) {
         add_figure(table, "a unit's random reads", store.unit_reads, false);
         add_figure(table, "files created", store.creates, false);
         add_figure(table, "files opened", store.opens, false);
-        out += fmt::format("{}{}: {}; unit: {}\n{}", out.empty() ? "" : "\n", store.name,
-                           store.what, store.unit, table.text(2));
+        Table heading;
+        heading.add({store.name + ":", store.what + "; unit: " + store.unit});
+        out += (out.empty() ? "" : "\n") + heading.text() + table.text(2);
     }
     return out;
 }

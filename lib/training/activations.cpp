@@ -109,7 +109,7 @@ LayerActivations recomputed(const Kept& kept, const Layout& layout, const Letter
 
 }  // namespace
 
-const char* name_of(ActivationFormula formula) {
+std::string_view to_string(ActivationFormula formula) {
     return formula == ActivationFormula::korthikanti ? "Korthikanti et al. 2022, eq. 1-6"
                                                      : "sum by terms (docs/memory.md)";
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "training/layout.hpp"
 #include "training/shape.hpp"
@@ -18,7 +19,7 @@ enum class ActivationFormula : std::uint8_t {
 };
 
 /// The formula's name as it is shown: "Korthikanti et al. 2022, eq. 1-6".
-[[nodiscard]] const char* name_of(ActivationFormula formula);
+[[nodiscard]] std::string_view to_string(ActivationFormula formula);
 
 /// Korthikanti's formula for the layer it was made for: a GELU MLP of 4 h and a key and value for
 /// each head; the sum by terms for all others.

@@ -8,16 +8,10 @@
 
 #include <cstdint>
 
+#include "training/flops.hpp"
 #include "training/shape.hpp"
 
 namespace railhead::training {
-
-/// What is made anew in the backward pass instead of being kept.
-enum class Recompute : std::uint8_t {
-    none,
-    selective,  ///< the attention core: scores, softmax (Korthikanti et al., arXiv:2205.05198)
-    full        ///< all of a layer but its input
-};
 
 /// What is divided among the copies of a parameter; each includes those above it.
 enum class Sharding : std::uint8_t {

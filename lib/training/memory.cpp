@@ -197,7 +197,7 @@ Fit fit_of(const Memory& memory, double memory_bytes) {
     return memory.needed() <= memory_bytes ? Fit::tight : Fit::no;
 }
 
-std::string_view name_of(Fit fit) {
+std::string_view to_string(Fit fit) {
     switch (fit) {
         case Fit::fits:
             return "fits";

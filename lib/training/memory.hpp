@@ -77,6 +77,6 @@ enum class Fit : std::uint8_t {
     no
 };
 [[nodiscard]] Fit fit_of(const Memory& memory, double memory_bytes);
-[[nodiscard]] std::string_view name_of(Fit fit);
+[[nodiscard]] std::string_view to_string(Fit fit);
 
 }  // namespace railhead::training

@@ -8,6 +8,7 @@
 #include "support/published.hpp"
 #include "support/shapes.hpp"
 #include "training/parameters.hpp"
+#include "training/traffic.hpp"
 
 namespace training = railhead::training;
 using Catch::Matchers::WithinAbs;
@@ -242,6 +243,35 @@ TEST_CASE("the worked example of LLaMA 65B comes out", "[training][memory][publi
     check(65.2e9 * training::usual_recipe().in_memory(), "unsharded_16B_per_param");
 }
 
+TEST_CASE("the gradients of the worked example take as long", "[training][memory][published]") {
+    RAILHEAD_NEED_PUBLISHED();
+    const auto figures = example();
+    const auto sharded = training::gradient_traffic(65.2e9 / 8, recipe("adam-mixed-fp32-grads"),
+                                                    Sharding::optimizer, 144);
+    const auto plain =
+        training::gradient_traffic(65.2e9 / 8, recipe("adam-mixed"), Sharding::none, 144);
+    const auto check = [&](double value, const char* quantity) {
+        CAPTURE(quantity);
+        CHECK_THAT(value, WithinRel(figures.at(quantity), worked_out));
+    };
+    check(sharded.reduce_scatter / gb, "dp_reduce_scatter_fp32_per_gpu");
+    check(sharded.all_gather / gb, "dp_all_gather_bf16_per_gpu");
+    check(plain.total() / gb, "dp_all_reduce_bf16_per_gpu");
+    check(sharded.total() / (0.9 * 25 * gb), "comm_time_HDR200_0.9eff");
+    check(sharded.total() / (0.9 * 50 * gb), "comm_time_NDR400_0.9eff");
+    check(sharded.total() / gb / (figures.at("step_time_1152_h100") * 2 / 3),
+          "min_bw_full_overlap_backward");
+}
+
+TEST_CASE("ZeRO stage 3 gathers weights twice", "[training][memory]") {
+    const auto traffic =
+        training::gradient_traffic(1e9, recipe("adam-mixed"), Sharding::weights, 4);
+    CHECK(traffic.reduce_scatter == 1.5e9);
+    CHECK(traffic.all_gather == 3e9);
+    CHECK(training::gradient_traffic(1e9, recipe("adam-mixed-grad-copies"), Sharding::none, 4)
+              .reduce_scatter == 3e9);
+}
+
 TEST_CASE("a SwiGLU layer keeps the sum of its tensors", "[training][memory]") {
     // LLaMA 65B, bytes a token: norms 8 h = 65536, Q, K, V and output 8 h = 65536, softmax sums
     // 4 n = 256, MLP 6 f = 132096; together 263424, over tp 8.
@@ -418,5 +448,5 @@ TEST_CASE("what fits only without the reserve is tight", "[training][memory]") {
     CHECK(training::fit_of(memory, 80e9) == Fit::fits);
     CHECK(training::fit_of(memory, memory.needed()) == Fit::tight);
     CHECK(training::fit_of(memory, memory.needed() - 1) == Fit::no);
-    CHECK(training::name_of(Fit::tight) == "tight");
+    CHECK(training::to_string(Fit::tight) == "tight");
 }

@@ -352,15 +352,73 @@ TEST_CASE("the published layout of Llama 3 405B comes out", "[training][memory]"
     CHECK_THAT(state.optimizer / gb, WithinAbs(0.30, 0.005));
     CHECK_THAT(activations / gb, WithinAbs(71.87, 0.005));
 
-    // As it was trained: a layer less on both ends, chunks of one layer, 32 microbatches; 127
-    // layers of microbatches in flight, of 31.78 T h / t each.
+    // As it was trained: chunks of one layer, 8 on each stage, of which the first stage's first is
+    // the embedding and the last stage's last the output.  143 chunks in flight, of 7 / 8 layers
+    // with 31.78 T h / t each.
     layout.first_stage_layers = layout.last_stage_layers = 7;
-    layout.interleave = 7;
+    layout.interleave = 8;
     layout.microbatches = 32;
     const auto memory = training::memory_of_stage(shape, layout, training::usual_recipe(), 0);
-    CHECK_THAT(memory.activations / gb, WithinRel(127 * 31.78125 * 8192 * 16384 / 8 / gb, 1e-9));
-    CHECK(training::fit_of(training::memory_per_gpu(shape, layout, training::usual_recipe()),
-                           85.0e9) != Fit::no);
+    CHECK_THAT(memory.activations / gb,
+               WithinRel(143 * 7.0 / 8 * 31.78125 * 8192 * 16384 / 8 / gb, 1e-9));
+}
+
+TEST_CASE("published layouts fit the memory that they ran in", "[training][memory][published]") {
+    RAILHEAD_NEED_PUBLISHED();
+    constexpr double mib = 1024.0 * 1024.0;
+    const auto check = [](const training::Shape& shape, const Layout& layout, const char* with,
+                          double memory_bytes, std::uint64_t gpus) {
+        CAPTURE(layout.tp, layout.pp, layout.dp);
+        CHECK(layout.gpus() == gpus);
+        const auto memory = training::memory_per_gpu(shape, layout, recipe(with));
+        CAPTURE(memory.needed(), memory.reserve, memory.stage);
+        CHECK(training::fit_of(memory, memory_bytes) != Fit::no);
+    };
+    int rows = 0;
+    for (const auto& row : read_published("llama3_table4")) {  // H100 80GB
+        CAPTURE(row.text("seq"));
+        Layout layout;
+        layout.tp = whole(row, "tp");
+        layout.cp = whole(row, "cp");
+        layout.pp = whole(row, "pp");
+        layout.dp = whole(row, "dp_consistent");
+        layout.sequence = whole(row, "seq");
+        layout.microbatches = whole(row, "batch_per_dp");
+        layout.first_stage_layers = layout.last_stage_layers = 7;
+        layout.interleave = 8;
+        layout.sharding = Sharding::gradients;  // the paper's section 3.3.2
+        check(railhead::test::llama_405b(), layout, "adam-mixed-fp32-grads", 81559 * mib,
+              whole(row, "gpus"));
+        ++rows;
+    }
+    const auto gpt_of = [](const PublishedRow& row) {
+        return railhead::test::gpt(whole(row, "layers"), whole(row, "hidden"), whole(row, "heads"));
+    };
+    const auto layout_from = [](const PublishedRow& row) {
+        Layout layout;
+        layout.tp = whole(row, "tp");
+        layout.pp = whole(row, "pp");
+        layout.dp = whole(row, "dp");
+        return layout;
+    };
+    for (const auto& row : read_published("megatron_sc21_table1")) {  // A100 80GB
+        CAPTURE(row.text("params_b"));
+        auto layout = layout_from(row);
+        layout.recompute = Recompute::full;
+        layout.sharding = Sharding::none;  // before the distributed optimizer
+        layout.flash_attention = layout.sequence_parallel = false;
+        check(gpt_of(row), layout, "adam-mixed-fp32-grads", 81920 * mib, whole(row, "gpus"));
+        ++rows;
+    }
+    for (const auto& row : read_published("megatron_core_h100")) {
+        CAPTURE(row.text("model"));
+        auto shape = gpt_of(row);
+        shape.sequence = 4096;
+        shape.vocabulary = 131072;
+        check(shape, layout_from(row), "adam-mixed-fp32-grads", 81559 * mib, whole(row, "gpus"));
+        ++rows;
+    }
+    CHECK(rows == 3 + 10 + 9);
 }
 
 TEST_CASE("parameters of one GPU add up to the published model", "[training][memory]") {

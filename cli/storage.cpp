@@ -9,7 +9,6 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
-#include "plan/loading.hpp"
 #include "plan/storage.hpp"
 #include "quantity_reader.hpp"
 #include "report/storage.hpp"

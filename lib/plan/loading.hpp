@@ -26,8 +26,4 @@ struct Source {
 [[nodiscard]] Result<std::optional<Loading>> plan_loading(const DataQuestion& question,
                                                           const Source& source, Bases& bases);
 
-/// What one core takes to decode a JPEG of ImageNet: 537 images a second by Pillow on one thread of
-/// an EPYC 9B14 (Iglovikov and Kosarevsky, arXiv:2605.08731).  Seconds.
-constexpr double jpeg_decode_s = 1.0 / 537;
-
 }  // namespace railhead::plan

@@ -63,6 +63,8 @@ class Planner {
     [[nodiscard]] Transfer transfer(double bytes, std::uint64_t files, bool writes) const;
     [[nodiscard]] Result<checkpoint::Recommendation> recommend(const Transfer& write);
     [[nodiscard]] Restart restart(const Transfer& write) const;
+    [[nodiscard]] StoragePlan put_together(checkpoint::Recommendation recommendation,
+                                           const Transfer& write) const;
     void add_notes(StoragePlan& plan) const;
 
     const StorageQuestion& question_;
@@ -219,6 +221,25 @@ void Planner::add_notes(StoragePlan& plan) const {
     }
 }
 
+StoragePlan Planner::put_together(checkpoint::Recommendation recommendation,
+                                  const Transfer& write) const {
+    StoragePlan plan{std::move(recommendation)};
+    plan.store = &store_;
+    plan.nodes = rates_.nodes;
+    plan.write_bytes_per_s = rates_.store_write;
+    plan.read_bytes_per_s = rates_.store_read;
+    plan.node_write_bytes_per_s = rates_.node_write;
+    plan.node_read_bytes_per_s = rates_.node_read;
+    plan.write = write;
+    plan.is_own_interval = plan.checkpoint.own.has_value();
+    plan.interval_s =
+        plan.is_own_interval ? plan.checkpoint.own->interval_s : plan.checkpoint.chosen.interval_s;
+    plan.share = write.total_s() / plan.interval_s;
+    plan.local_copy_s = local_copy_s_;
+    plan.restart = restart(write);
+    return plan;
+}
+
 Result<StoragePlan> Planner::plan() {
     if (auto found = find_rates(); !found) {
         return propagate(found);
@@ -230,26 +251,22 @@ Result<StoragePlan> Planner::plan() {
                     "the model");
     }
     const auto writers = question_.processes.value_or(gpus_of(question_.checkpoint));
-    const auto write = transfer(bytes, writers * question_.files_per_writer.value_or(1), true);
+    const auto files_per_writer = question_.files_per_writer.value_or(1);
+    constexpr double most_files = 1e15;  // and their count would not fit
+    if (static_cast<double>(writers) * static_cast<double>(files_per_writer) *
+            static_cast<double>(question_.replicas.value_or(1)) >
+        most_files) {
+        return fail(Errc::bad_input,
+                    "more files than any store holds: writers, their files and "
+                    "replicas multiply");
+    }
+    const auto write = transfer(bytes, writers * files_per_writer, true);
     auto recommendation = recommend(write);
     if (!recommendation) {
         return propagate(recommendation);
     }
-    StoragePlan plan{std::move(*recommendation)};
-    plan.store = &store_;
-    plan.nodes = rates_.nodes;
-    plan.write_bytes_per_s = rates_.store_write;
-    plan.read_bytes_per_s = rates_.store_read;
-    plan.node_write_bytes_per_s = rates_.node_write;
-    plan.node_read_bytes_per_s = rates_.node_read;
+    auto plan = put_together(std::move(*recommendation), write);
     plan.writers = writers;
-    plan.write = write;
-    plan.is_own_interval = plan.checkpoint.own.has_value();
-    plan.interval_s =
-        plan.is_own_interval ? plan.checkpoint.own->interval_s : plan.checkpoint.chosen.interval_s;
-    plan.share = write.total_s() / plan.interval_s;
-    plan.local_copy_s = local_copy_s_;
-    plan.restart = restart(write);
     auto loading = plan_loading(
         question_.data,
         {store_, rates_.nodes, rates_.store_read, rates_.node_read, question_.units, rates_.opens},

@@ -1,6 +1,5 @@
 #include "report/storage.hpp"
 
-#include <cmath>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -73,10 +72,12 @@ std::string verdict_text(const StoragePlan& plan) {
 std::string interval_text(const StoragePlan& plan) {
     const auto& about = plan.checkpoint;
     const auto& outcome = plan.is_own_interval ? *about.own : about.chosen;
+    const auto why = plan.is_own_interval ? "yours"
+                     : about.reason == checkpoint::Reason::optimum
+                         ? "the least is lost (Daly)"
+                         : "as long as a write goes on in the background";
     return fmt::format("{} ({}); {} of the time is lost to checkpoints and failures",
-                       time_text(plan.interval_s),
-                       plan.is_own_interval ? "yours" : "the least is lost (Daly)",
-                       share_text(outcome.shares.waste()));
+                       time_text(plan.interval_s), why, share_text(outcome.shares.waste()));
 }
 
 std::string stall_text(const checkpoint::Checkpoint& what) {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "plan/loading.hpp"
 #include "report/table.hpp"
 #include "support/catch.hpp"
 #include "support/commands.hpp"
@@ -358,6 +357,8 @@ TEST_CASE("a question that cannot be answered says what is missing", "[storage]"
         {[](StorageQuestion& q) { q.data.samples_per_s = 5; }, "without the other"},
         {[](StorageQuestion& q) { q.data.decode_s = 1; }, "how many samples are read"},
         {[](StorageQuestion& q) { q.data.cores = 0; }, "0 cores"},
+        {[](StorageQuestion& q) { q.processes = q.files_per_writer = 100'000'000; },
+         "more files than any store holds"},
         {[](StorageQuestion& q) { q.checkpoint.process_share = 2; }, "between 0 and 1"},
     }));
     CAPTURE(known.error);

@@ -46,6 +46,7 @@ void add_node(CLI::App& app, Console& console);
 void add_order(CLI::App& app, Console& console);
 void add_policy(CLI::App& app, Console& console);
 void add_rails(CLI::App& app, Console& console);
+void add_storage(CLI::App& app, Console& console);
 void add_verify_placement(CLI::App& app, Console& console);
 
 /// Takes the command of `exec` off the command line, from its first word that is no option of ours

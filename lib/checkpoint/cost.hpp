@@ -1,34 +1,17 @@
 // How large a checkpoint is and how long its write takes, before anybody measured it.
-//
-// Bytes per parameter: Rajbhandari et al., "ZeRO", arXiv:1910.02054, section 3.1, and the table of
-// Megatron-LM's distributed optimizer.  Sharding spreads them over ranks but changes no sum.
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string_view>
 
 #include "base/error.hpp"
+#include "training/recipe.hpp"
 
 namespace railhead::checkpoint {
 
-/// What training keeps of one parameter, in bytes.
-struct Recipe {
-    std::string_view name;  ///< as people type it: "adam-mixed"
-    double weights = 0;
-    double gradients = 0;
-    double optimizer = 0;  ///< with the fp32 master weights, where the weights are of 16 bits
-    std::string_view what;
-    [[nodiscard]] double in_memory() const { return weights + gradients + optimizer; }
-    /// Gradients are not saved: the next step makes them anew.
-    [[nodiscard]] double in_checkpoint() const { return weights + optimizer; }
-};
-
-[[nodiscard]] std::span<const Recipe> recipes();
-/// The recipe of this name, without regard to case; null when there is none.
-[[nodiscard]] const Recipe* find_recipe(std::string_view name);
-/// 16-bit weights with fp32 master weights and Adam: how most large models are trained.
-[[nodiscard]] const Recipe& usual_recipe();
+using training::find_recipe;
+using training::Recipe;
+using training::recipes;
+using training::usual_recipe;
 
 /// Who writes where.
 struct Store {

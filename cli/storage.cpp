@@ -1,0 +1,249 @@
+// railhead storage: whether a kind of storage is fast enough for a training job.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "command.hpp"
+#include "plan/storage.hpp"
+#include "quantity_reader.hpp"
+#include "report/storage.hpp"
+
+namespace railhead::cli {
+
+namespace {
+
+struct Options {
+    // As typed: their units are read when all options are there.
+    std::optional<std::string> write, read, node_write, node_read;
+    std::optional<std::string> params, bytes, bytes_per_param, stall, interval, mtbf, rate, restart;
+    std::optional<std::string> samples, sample_bytes, samples_per_file, decode;
+    std::string store, local = "local-nvme";
+    std::vector<std::string> files;
+    plan::StorageQuestion question;
+    bool list = false;
+    bool json = false;
+};
+
+/// The built-in stores, with those of the user's files over them.
+std::optional<std::vector<plan::Store>> read_stores(const Options& options, Console& console) {
+    auto stores = plan::built_in_stores();
+    for (const auto& file : options.files) {
+        const auto text = read_file(file);
+        if (!text) {
+            console.fail(text.error());
+            return std::nullopt;
+        }
+        auto more = plan::parse_stores(*text, file);
+        if (!more) {
+            for (const auto& error : more.error()) {
+                console.fail(error);
+            }
+            return std::nullopt;
+        }
+        plan::add_stores(stores, std::move(*more));
+    }
+    return stores;
+}
+
+void read_data(const Options& options, QuantityReader& reader, plan::DataQuestion& data) {
+    reader.read("--samples", options.samples, Quantity::count, data.samples_per_s);
+    reader.read("--sample-bytes", options.sample_bytes, Quantity::size, data.sample_bytes);
+    reader.read("--samples-per-file", options.samples_per_file, Quantity::count,
+                data.samples_per_file);
+    if (options.decode && equals_ignoring_case(*options.decode, "jpeg")) {
+        data.decode_s = plan::jpeg_decode_s;
+    } else {
+        reader.read("--decode", options.decode, Quantity::duration, data.decode_s);
+    }
+}
+
+Result<plan::StorageQuestion> read_question(const Options& options) {
+    auto question = options.question;
+    auto& job = question.checkpoint;
+    QuantityReader reader;
+    reader.read("--write", options.write, Quantity::bandwidth, question.write_bytes_per_s);
+    reader.read("--read", options.read, Quantity::bandwidth, question.read_bytes_per_s);
+    reader.read("--node-write", options.node_write, Quantity::bandwidth,
+                question.node_write_bytes_per_s);
+    reader.read("--node-read", options.node_read, Quantity::bandwidth,
+                question.node_read_bytes_per_s);
+    reader.read("--params", options.params, Quantity::count, job.params);
+    reader.read("--bytes", options.bytes, Quantity::size, job.bytes);
+    reader.read("--stall", options.stall, Quantity::duration, job.cost_s);
+    reader.read("--interval", options.interval, Quantity::duration, job.own_interval_s);
+    reader.read("--mtbf", options.mtbf, Quantity::duration, job.mtbf_s);
+    reader.read("--restart", options.restart, Quantity::duration, job.restart_s);
+    reader.read_or_name<checkpoint::FailureRate>(
+        "--rate", options.rate, job.per_1000_node_days, job.published_rate,
+        checkpoint::published_rates(), [](const auto& rate) { return rate.per_1000_node_days; });
+    reader.read_or_name<checkpoint::Recipe>(
+        "--bytes-per-param", options.bytes_per_param, job.bytes_per_param, job.recipe,
+        checkpoint::recipes(), [](const auto& recipe) { return recipe.in_checkpoint(); });
+    read_data(options, reader, question.data);
+    if (reader.error()) {
+        return tl::unexpected{*reader.error()};
+    }
+    return question;
+}
+
+void run(const Options& options, Console& console) {
+    const auto stores = read_stores(options, console);
+    if (!stores) {
+        return;
+    }
+    if (options.list) {
+        console.out << (options.json ? report::stores_json(*stores) : report::stores_text(*stores));
+        return;
+    }
+    const auto store = plan::find_store(*stores, options.store);
+    const auto local = plan::find_store(*stores, options.local);
+    for (const auto* found : {&store, &local}) {
+        if (!*found) {
+            return console.fail(found->error());
+        }
+    }
+    auto question = read_question(options);
+    if (!question) {
+        return console.fail(question.error());
+    }
+    question->store = *store;
+    question->local = *local;
+    const auto plan = plan::plan_storage(*question);
+    if (!plan) {
+        return console.fail(plan.error());
+    }
+    console.out << (options.json ? report::storage_json(*plan) : report::storage_text(*plan));
+}
+
+const CLI::Range some{std::uint64_t{1}, std::uint64_t{100'000'000}};
+
+void add_store(CLI::App& command, Options& options) {
+    auto& question = options.question;
+    const std::string group = "The store";
+    command
+        .add_option("--store", options.store,
+                    "lustre, gpfs, beegfs, nvme-of, object-store, local-nvme, or your own "
+                    "(default: lustre)")
+        ->default_val("lustre")
+        ->group(group);
+    command
+        .add_option("--stores", options.files, "More kinds of storage, as storage.toml has them")
+        ->group(group);
+    command.add_flag("--list", options.list, "List the kinds of storage, with sources")
+        ->group(group);
+    command.add_option("--write", options.write, "What the store writes as a whole: 400GB/s")
+        ->group(group);
+    command.add_option("--read", options.read, "What it reads as a whole")->group(group);
+    command
+        .add_option("--units", question.units,
+                    "Or how many units it has: OSSs, building blocks, ports, prefixes")
+        ->check(some)
+        ->group(group);
+    command
+        .add_option("--metadata-servers", question.metadata_servers,
+                    "That create and open the files (default: 1)")
+        ->check(some)
+        ->group(group);
+    command.add_option("--node-write", options.node_write, "The most that one node writes")
+        ->group(group);
+    command.add_option("--node-read", options.node_read, "The most that one node reads")
+        ->group(group);
+}
+
+void add_job(CLI::App& command, Options& options) {
+    auto& job = options.question.checkpoint;
+    const std::string group = "The job";
+    command.add_option("--nodes", job.nodes, "Nodes of the job")->check(some)->group(group);
+    command.add_option("--gpus", job.gpus, "Or its GPUs")->check(some)->group(group);
+    command.add_option("--gpus-per-node", job.gpus_per_node, "Default: 8")
+        ->check(some)
+        ->group(group);
+    command.add_option("--mtbf", options.mtbf, "Mean time between failures of the job: 24h")
+        ->group(group);
+    command
+        .add_option("--rate", options.rate,
+                    "Failures per 1000 node-days, or a published rate: rsc-1, llama-3, ...")
+        ->group(group);
+    command
+        .add_option("--restart", options.restart, "From a failure to the next step (default: 5m)")
+        ->group(group);
+}
+
+void add_checkpoint(CLI::App& command, Options& options) {
+    auto& question = options.question;
+    const std::string group = "Its checkpoints";
+    command.add_option("--params,--model-params", options.params, "Parameters of the model: 70B")
+        ->group(group);
+    command.add_option("--bytes", options.bytes, "Or the size of a checkpoint: 912GB")
+        ->group(group);
+    command
+        .add_option("--bytes-per-param", options.bytes_per_param,
+                    "A number, or a recipe: adam-mixed (default: 14), adam-fp32, ...")
+        ->group(group);
+    command
+        .add_option("--writers", question.processes, "Processes that write (default: each GPU's)")
+        ->check(some)
+        ->group(group);
+    command.add_option("--files", question.files_per_writer, "Files of each of them (default: 1)")
+        ->check(some)
+        ->group(group);
+    command
+        .add_option("--replicas", question.replicas,
+                    "Of the model, in data parallelism: each reads the weights at a restart")
+        ->check(some)
+        ->group(group);
+    command.add_option("--interval", options.interval, "Your own interval (default: the best one)")
+        ->group(group);
+    command
+        .add_option("--stall", options.stall,
+                    "How long training stands still for a write (default: all of it)")
+        ->group(group);
+    command
+        .add_option("--process-share", question.checkpoint.process_share,
+                    "The share of failures that a copy on the nodes' drives survives: 0.7")
+        ->group(group);
+    command.add_option("--local", options.local, "Those drives, as a kind of storage")
+        ->default_val("local-nvme")
+        ->group(group);
+}
+
+void add_samples(CLI::App& command, Options& options) {
+    const std::string group = "Its samples";
+    command.add_option("--samples", options.samples, "Samples a second, of the whole job: 50k")
+        ->group(group);
+    command.add_option("--sample-bytes", options.sample_bytes, "Size of one, as stored: 110kB")
+        ->group(group);
+    command
+        .add_option("--samples-per-file", options.samples_per_file,
+                    "Default: each sample is a file of its own")
+        ->group(group);
+    command
+        .add_option("--decode", options.decode,
+                    "Time of one core to decode a sample: 2ms, or jpeg (default: none)")
+        ->group(group);
+    command
+        .add_option("--cores", options.question.data.cores, "CPU cores of a node (default: 112)")
+        ->check(some)
+        ->group(group);
+}
+
+}  // namespace
+
+void add_storage(CLI::App& app, Console& console) {
+    auto options = std::make_shared<Options>();
+    auto* command =
+        app.add_subcommand("storage", "Whether storage is fast enough for a job's checkpoints");
+    add_store(*command, *options);
+    add_job(*command, *options);
+    add_checkpoint(*command, *options);
+    add_samples(*command, *options);
+    command->add_flag("--json", options->json, "Write JSON, schema railhead.storage/1");
+    command->callback([options, &console] { run(*options, console); });
+}
+
+}  // namespace railhead::cli

@@ -116,8 +116,7 @@ std::string collective_json(const CollectiveAnswer& answer) {
         {"measured", compared_json(answer)},
         {"assumptions", assumed},
         {"notes", answer.notes}};
-    constexpr int indent = 2;
-    return document.dump(indent, ' ', false, json::error_handler_t::replace) + "\n";
+    return document_text(document);
 }
 
 }  // namespace railhead::report

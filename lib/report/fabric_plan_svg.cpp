@@ -1,4 +1,8 @@
 #include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -86,9 +90,9 @@ std::string fabric_plan_svg(const Plan& plan) {
         grouped_count(plan.gpus(), "GPU"), count_of(plan.nics_per_node, "NIC"),
         speed_text(plan.nic_gbps), grouped(plan.cables()), plan.leaf_oversubscription,
         speed_text(plan.bisection_gbps));
-    return fabric_picture(fmt::format("A {} fabric for {}", to_string(plan.design),
-                                      grouped_count(plan.nodes, "node")),
-                          facts, std::move(rows));
+    return fabric_picture(
+        fmt::format("Fabric for {}: {}", grouped_count(plan.nodes, "node"), to_string(plan.design)),
+        facts, std::move(rows));
 }
 
 }  // namespace railhead::report

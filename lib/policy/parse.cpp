@@ -8,7 +8,7 @@
 
 #include "base/text.hpp"
 #include "policy/parse_node_types.hpp"
-#include "policy/toml_reader.hpp"
+#include "policy/reader.hpp"
 
 namespace railhead::policy {
 
@@ -179,20 +179,11 @@ std::optional<std::uint32_t> parse_seconds(std::string_view text) {
 
 tl::expected<Policy, std::vector<Error>> parse_policy(std::string_view text,
                                                       const std::string& file) {
-    auto parsed = toml::parse(text, file);
-    std::vector<Error> errors;
-    if (!parsed) {
-        const auto& error = parsed.error();
-        errors.push_back({Errc::bad_input, std::string{error.description()},
-                          {file, error.source().begin.line, error.source().begin.column}});
-        return tl::unexpected{std::move(errors)};
-    }
     Policy policy;
-    read_policy(Reader{file, parsed.table(), errors}, parsed.table(), policy);
+    auto errors = read_toml(text, file, [&](const toml::table& root, std::vector<Error>& found) {
+        read_policy(Reader{file, root, found}, root, policy);
+    });
     if (!errors.empty()) {
-        std::ranges::stable_sort(errors, {}, [](const Error& e) {
-            return std::pair{e.where.line, e.where.column};
-        });
         return tl::unexpected{std::move(errors)};
     }
     return policy;

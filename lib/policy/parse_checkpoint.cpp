@@ -6,7 +6,7 @@
 #include "checkpoint/mtbf.hpp"
 #include "checkpoint/wish.hpp"
 #include "policy/site_variable.hpp"
-#include "policy/toml_reader.hpp"
+#include "policy/reader.hpp"
 
 namespace railhead::policy {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "policy/policy.hpp"
-#include "policy/toml_reader.hpp"
+#include "policy/reader.hpp"
 
 namespace railhead::policy {
 

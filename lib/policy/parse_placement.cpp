@@ -1,7 +1,7 @@
 // The keys of [placement]: what waiting is worth, and where jobs are steered.
 #include <algorithm>
 
-#include "policy/toml_reader.hpp"
+#include "policy/reader.hpp"
 
 namespace railhead::policy {
 

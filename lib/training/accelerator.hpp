@@ -2,12 +2,26 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace railhead::training {
 
 enum class Precision { fp32, tf32, bf16, fp16, fp8, fp4 };
+
+/// "bf16", "fp8".
+[[nodiscard]] std::string_view to_string(Precision precision);
+/// All of them, in the order of the enum.
+[[nodiscard]] std::span<const Precision> precisions();
+
+/// The highest MFU that was published of an accelerator.
+struct PublishedMfu {
+    Precision precision = Precision::bf16;
+    double share = 0;    ///< 0.625
+    std::string source;  ///< the run, and who printed it
+};
 
 /// What is not published is absent, never zero.
 struct Accelerator {
@@ -27,10 +41,14 @@ struct Accelerator {
     std::optional<double> power_w;
     unsigned per_node = 8;  ///< in the usual node
 
+    std::vector<PublishedMfu> highest_mfu;
     std::string source;
+    std::string note;                     ///< what the figures do not say; may be empty
+    std::vector<std::string> unverified;  ///< keys of the catalogue whose figure no source confirms
 
     [[nodiscard]] std::optional<double> peak_tflops(Precision precision) const;
     [[nodiscard]] std::optional<double> measured_tflops(Precision precision) const;
+    [[nodiscard]] const PublishedMfu* highest(Precision precision) const;
 };
 
 }  // namespace railhead::training

@@ -4,8 +4,15 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "base/error.hpp"
 
 namespace railhead::training {
+
+/// What has a bias: nothing (Llama), the projections to queries, keys and values (Qwen2), or all
+/// matrices and norms (GPT-3, whose norms are LayerNorms).
+enum class Bias { none, attention_inputs, all };
 
 enum class Mlp { plain, gated };  ///< two matrices (GELU), or three (SwiGLU)
 
@@ -27,6 +34,7 @@ struct Latent {
 
 struct Shape {
     std::string name;
+    std::vector<std::string> aliases;
     std::uint64_t layers = 0;
     std::uint64_t hidden = 0;
     std::uint64_t heads = 0;
@@ -40,11 +48,28 @@ struct Shape {
     Mlp mlp = Mlp::gated;
     bool tied = false;       ///< the output matrix is the embedding
     bool positions = false;  ///< learned positions, as GPT-3 has: sequence * hidden parameters
+    Bias bias = Bias::none;
+    std::uint64_t mtp_layers = 0;  ///< layers more that predict further tokens (DeepSeek-V3: 1)
     std::optional<Experts> experts;
     std::optional<Latent> latent;
+    std::optional<double> parameters;  ///< said by the user: N of the 6N formulas, not counted
     std::optional<double> published_parameters;  ///< as its paper prints them
     std::optional<double> tokens;                ///< that it was trained on
     std::string source;
+
+    /// Heads that keys and values have; `heads` where none is said.
+    [[nodiscard]] std::uint64_t kv_heads() const {
+        return key_value_heads != 0 ? key_value_heads : heads;
+    }
+    /// Width of one head of queries and keys, without latent attention.
+    [[nodiscard]] std::uint64_t head_width() const {
+        return head != 0 || heads == 0 ? head : hidden / heads;
+    }
 };
+
+/// Whether parameters and FLOPs can be counted: layers, hidden, heads, vocabulary and the width of
+/// the MLP are there, none is absurd (above 2^40), and they go together: heads divide hidden where
+/// no width of a head is said, and key/value heads divide heads.  Fails with `bad_input`.
+[[nodiscard]] Result<void> check_shape(const Shape& shape);
 
 }  // namespace railhead::training

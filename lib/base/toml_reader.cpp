@@ -1,8 +1,8 @@
-#include "policy/toml_reader.hpp"
+#include "base/toml_reader.hpp"
 
-namespace railhead::policy {
+namespace railhead {
 
-void Reader::each(const toml::table& table, const Keys& keys) const {
+void TomlReader::each(const toml::table& table, const Keys& keys) const {
     for (const auto& [key, value] : table) {
         const auto found = std::ranges::find(keys, key.str(), &Keys::value_type::first);
         if (found != keys.end()) {
@@ -13,7 +13,7 @@ void Reader::each(const toml::table& table, const Keys& keys) const {
     }
 }
 
-Reader::Handler Reader::flag(std::optional<bool>& to) const {
+TomlReader::Handler TomlReader::flag(std::optional<bool>& to) const {
     return [this, &to](const toml::node& value) {
         if (const auto v = value.as_boolean()) {
             to = v->get();
@@ -23,7 +23,7 @@ Reader::Handler Reader::flag(std::optional<bool>& to) const {
     };
 }
 
-Reader::Handler Reader::flag(bool& to) const {
+TomlReader::Handler TomlReader::flag(bool& to) const {
     return [this, &to](const toml::node& value) {
         std::optional<bool> read;
         flag(read)(value);
@@ -31,7 +31,21 @@ Reader::Handler Reader::flag(bool& to) const {
     };
 }
 
-Reader::Handler Reader::text(std::string& to) const {
+TomlReader::Handler TomlReader::count(std::uint64_t& to, std::int64_t least,
+                                      std::int64_t most) const {
+    return [this, &to, least, most](const toml::node& value) {
+        const auto v = value.as_integer();
+        if (v == nullptr) {
+            complain(value, fmt::format("expected a whole number, not {}", kind(value)));
+        } else if (v->get() < least || v->get() > most) {
+            complain(value, fmt::format("{} is not within {} to {}", v->get(), least, most));
+        } else {
+            to = static_cast<std::uint64_t>(v->get());
+        }
+    };
+}
+
+TomlReader::Handler TomlReader::text(std::string& to) const {
     return [this, &to](const toml::node& value) {
         if (const auto v = value.as_string()) {
             to = v->get();
@@ -41,7 +55,7 @@ Reader::Handler Reader::text(std::string& to) const {
     };
 }
 
-Reader::Handler Reader::texts(std::vector<std::string>& to) const {
+TomlReader::Handler TomlReader::texts(std::vector<std::string>& to) const {
     return [this, &to](const toml::node& value) {
         if (const auto list = value.as_array()) {
             for (const auto& element : *list) {
@@ -53,30 +67,7 @@ Reader::Handler Reader::texts(std::vector<std::string>& to) const {
     };
 }
 
-std::optional<Price> Reader::levels(const toml::node& value, double least, double most) const {
-    Price price;
-    const auto add = [&](const toml::node& element) {
-        const auto number = read_fraction(element, least, most);
-        price.by_level[price.levels++] = number.value_or(0);
-        return number.has_value();
-    };
-    const auto list = value.as_array();
-    if (list == nullptr) {
-        return add(value) ? std::optional{price} : std::nullopt;
-    }
-    if (list->empty() || list->size() > most_levels) {
-        complain(value, fmt::format("expected 1 to {} numbers, one a level, not {}",
-                                    most_levels, list->size()));
-        return std::nullopt;
-    }
-    bool right = true;
-    for (const auto& element : *list) {
-        right = add(element) && right;
-    }
-    return right ? std::optional{price} : std::nullopt;
-}
-
-Reader::Handler Reader::table(std::function<void(const toml::table&)> read) const {
+TomlReader::Handler TomlReader::table(std::function<void(const toml::table&)> read) const {
     return [this, read = std::move(read)](const toml::node& value) {
         if (const auto v = value.as_table()) {
             read(*v);
@@ -86,7 +77,7 @@ Reader::Handler Reader::table(std::function<void(const toml::table&)> read) cons
     };
 }
 
-std::string Reader::kind(const toml::node& value) {
+std::string TomlReader::kind(const toml::node& value) {
     switch (value.type()) {
         case toml::node_type::table: return "a table";
         case toml::node_type::array: return "a list";
@@ -98,12 +89,12 @@ std::string Reader::kind(const toml::node& value) {
     }
 }
 
-std::string Reader::shown(const toml::node& value) {
+std::string TomlReader::shown(const toml::node& value) {
     const auto v = value.as_string();
     return v != nullptr ? fmt::format("\"{}\"", printable(v->get())) : kind(value);
 }
 
-std::optional<double> Reader::read_fraction(const toml::node& value, double least, double most) const {
+std::optional<double> TomlReader::read_fraction(const toml::node& value, double least, double most) const {
     const auto number = value.value<double>();
     if (!value.is_number()) {
         complain(value, fmt::format("expected a number, not {}", kind(value)));
@@ -115,7 +106,7 @@ std::optional<double> Reader::read_fraction(const toml::node& value, double leas
     return std::nullopt;
 }
 
-void Reader::complain_unknown(const toml::key& key, const Keys& keys) const {
+void TomlReader::complain_unknown(const toml::key& key, const Keys& keys) const {
     std::vector<std::string_view> names;
     for (const auto& [name, unused] : keys) {
         names.push_back(name);
@@ -126,8 +117,26 @@ void Reader::complain_unknown(const toml::key& key, const Keys& keys) const {
                                             : std::string{}));
 }
 
-bool Reader::is_at_top(std::string_view table, std::string_view key) const {
+bool TomlReader::is_at_top(std::string_view table, std::string_view key) const {
     return static_cast<bool>(root_[table][key]);
 }
 
-}  // namespace railhead::policy
+std::vector<Error> read_toml(
+    std::string_view text, const std::string& file,
+    const std::function<void(const toml::table& root, std::vector<Error>& errors)>& read) {
+    auto parsed = toml::parse(text, file);
+    std::vector<Error> errors;
+    if (!parsed) {
+        const auto& error = parsed.error();
+        errors.push_back({Errc::bad_input, std::string{error.description()},
+                          {file, error.source().begin.line, error.source().begin.column}});
+        return errors;
+    }
+    read(parsed.table(), errors);
+    std::ranges::stable_sort(errors, {}, [](const Error& e) {
+        return std::pair{e.where.line, e.where.column};
+    });
+    return errors;
+}
+
+}  // namespace railhead

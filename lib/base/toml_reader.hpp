@@ -1,5 +1,5 @@
-// Reading TOML into a policy, key by key, with line and column for every complaint.  Inside of the
-// policy's parser, and the only place that includes toml++.
+// Reading TOML into values, key by key, with line and column for every complaint.  For parsers
+// alone, and the only place that includes toml++.
 //
 // Debian builds packages without NDEBUG, and toml++ 3.3 and 3.4 assert on some broken input
 // ("[\no"): that would abort slurmctld.  Without the assert they return a proper error.
@@ -24,15 +24,13 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "policy/parse.hpp"
-#include "policy/policy.hpp"
 
-namespace railhead::policy {
+namespace railhead {
 
 /// Collects what is wrong with one file.
-class Reader {
+class TomlReader {
    public:
-    Reader(std::string file, const toml::table& root, std::vector<Error>& errors)
+    TomlReader(std::string file, const toml::table& root, std::vector<Error>& errors)
         : file_{std::move(file)}, root_{root}, errors_{errors} {}
 
     /// Whether the top of the file has `key` in its table `table`, which every layer lies over.
@@ -73,22 +71,8 @@ class Reader {
             }
         };
     }
-    template <class T>
-    Handler seconds(T& to) const {
-        return [this, &to](const toml::node& value) {
-            std::optional<std::uint32_t> read;
-            if (const auto v = value.as_integer(); v != nullptr && v->get() >= 0) {
-                read = parse_number<std::uint32_t>(fmt::format("{}", v->get()));
-            } else if (const auto s = value.as_string()) {
-                read = parse_seconds(s->get());
-            }
-            if (read) {
-                to = *read;
-            } else {
-                complain(value, "expected a time such as 300, \"90s\", \"10m\", \"2h\" or \"1d\"");
-            }
-        };
-    }
+    /// As number(), for counts above 2^32.
+    Handler count(std::uint64_t& to, std::int64_t least, std::int64_t most) const;
     /// A whole number or a fraction.
     template <class T>
     Handler fraction(T& to, double least, double most) const {
@@ -98,9 +82,15 @@ class Reader {
             }
         };
     }
-    /// A list of numbers, or one alone, a level each; complains and gives nothing when one is wrong.
-    std::optional<Price> levels(const toml::node& value, double least, double most) const;
     /// One of a few words.
+    template <class T, std::size_t N>
+    Handler word(T& to, const std::array<std::pair<std::string_view, T>, N>& words) const {
+        return [this, &to, words](const toml::node& value) {
+            std::optional<T> read;
+            word(read, words)(value);
+            to = read.value_or(to);
+        };
+    }
     template <class T, std::size_t N>
     Handler word(std::optional<T>& to,
                  const std::array<std::pair<std::string_view, T>, N>& words) const {
@@ -127,8 +117,10 @@ class Reader {
     /// Its text in quotes, else its kind.
     static std::string shown(const toml::node& value);
 
-   private:
+   protected:
     std::optional<double> read_fraction(const toml::node& value, double least, double most) const;
+
+   private:
     void complain_unknown(const toml::key& key, const Keys& keys) const;
 
     std::string file_;
@@ -136,12 +128,10 @@ class Reader {
     std::vector<Error>& errors_;
 };
 
-constexpr std::array<std::pair<std::string_view, Mode>, 3> modes{
-    {{"observe", Mode::observe}, {"advise", Mode::advise}, {"enforce", Mode::enforce}}};
+/// Parses `text` and hands its table to `read`.  Gives what is wrong, in the order of the file; a
+/// syntax error is the only one.
+[[nodiscard]] std::vector<Error> read_toml(
+    std::string_view text, const std::string& file,
+    const std::function<void(const toml::table& root, std::vector<Error>& errors)>& read);
 
-/// parse_placement.cpp: the table "placement" of one layer.
-void read_placement(const Reader& reader, const toml::table& table, Overlay& to);
-/// parse_checkpoint.cpp: the table "checkpoint" of one layer.
-void read_checkpoint(const Reader& reader, const toml::table& table, CheckpointOverlay& to);
-
-}  // namespace railhead::policy
+}  // namespace railhead

@@ -34,6 +34,7 @@ struct Console {
     void leave(int exit) { status = exit > status ? exit : status; }
 };
 
+void add_catalog(CLI::App& app, Console& console);
 void add_check(CLI::App& app, Console& console);
 void add_ckpt(CLI::App& app, Console& console);
 void add_exec(CLI::App& app, Console& console, std::vector<std::string> words);

@@ -1,13 +1,7 @@
-#include <array>
-#include <charconv>
-#include <cmath>
-#include <optional>
-#include <string_view>
-
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "report/checkpoint.hpp"
+#include "report/json_parts.hpp"
 
 namespace railhead::report {
 
@@ -16,22 +10,6 @@ namespace {
 using checkpoint::Outcome;
 using checkpoint::Recommendation;
 using json = nlohmann::ordered_json;
-
-/// Nine digits: more than any figure is good for, and the same on every machine.
-json rounded(double value) {
-    constexpr int digits = 9;
-    if (value == 0 || !std::isfinite(value)) {
-        return value == 0 ? json(0.0) : json(nullptr);
-    }
-    std::array<char, 32> text{};
-    const auto* end = fmt::format_to_n(text.data(), text.size(), "{:.{}e}", value, digits - 1).out;
-    std::from_chars(text.data(), end, value);
-    return value;
-}
-
-json or_null(const std::optional<double>& value) {
-    return value ? rounded(*value) : json(nullptr);
-}
 
 json outcome_json(const Outcome& outcome) {
     return {{"interval_s", rounded(outcome.interval_s)},
@@ -79,28 +57,10 @@ json levels_json(const Recommendation& about) {
             {"lost_s", rounded(about.levels->lost_s)}};
 }
 
-std::string_view unit_name(checkpoint::Unit unit) {
-    switch (unit) {
-        case checkpoint::Unit::seconds:
-            return "s";
-        case checkpoint::Unit::per_1000_node_days:
-            return "per_1000_node_days";
-        case checkpoint::Unit::gpus_per_node:
-            return "gpus_per_node";
-        case checkpoint::Unit::bytes_per_param:
-            return "bytes_per_param";
-    }
-    return "";
-}
-
 json assumptions_json(const Recommendation& about) {
     auto list = json::array();
     for (const auto& assumption : about.assumptions) {
-        list.push_back({{"what", assumption.what},
-                        {"value", rounded(assumption.value)},
-                        {"unit", unit_name(assumption.unit)},
-                        {"source", assumption.source},
-                        {"guess", assumption.is_guess}});
+        list.push_back(assumption_json(assumption));
     }
     return list;
 }
@@ -152,8 +112,7 @@ std::string checkpoint_json(const Recommendation& recommendation,
         {"assumptions", assumptions_json(about)},
         {"notes", about.notes},
         {"simulation", simulation_json(trials)}};
-    constexpr int indent = 2;
-    return document.dump(indent, ' ', false, json::error_handler_t::replace) + "\n";
+    return document_text(document);
 }
 
 }  // namespace railhead::report

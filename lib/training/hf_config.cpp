@@ -19,6 +19,13 @@ namespace {
 
 using json = nlohmann::json;
 
+/// A value in a message: a list or an object may be deep, and is not printed.
+std::string shown(const json& value) {
+    return value.is_primitive()
+               ? printable(value.dump(-1, ' ', true, json::error_handler_t::replace))
+               : fmt::format("an {}", value.type_name());
+}
+
 /// Values of config.json by their keys; keeps the first complaint.
 class Config {
  public:
@@ -40,9 +47,8 @@ class Config {
         }
         if (!found->is_number_unsigned()) {
             if (complaint_.empty()) {
-                complaint_ = fmt::format(
-                    "{}: \"{}\" must be a whole number, not {}", file_, key,
-                    printable(found->dump(-1, ' ', true, json::error_handler_t::replace)));
+                complaint_ = fmt::format("{}: \"{}\" must be a whole number, not {}", file_, key,
+                                         shown(*found));
             }
             return std::nullopt;
         }

@@ -23,6 +23,7 @@ struct Size {
 Result<void> check_sizes(const Shape& shape) {
     const bool has_plain_layers = !shape.experts || shape.experts->dense_layers > 0;
     const auto experts = shape.experts.value_or(Experts{1, 1, 0, 1, 0});
+    const auto latent = shape.latent.value_or(Latent{0, 1, 0, 1, 1});
     const std::array sizes{Size{"layers", shape.layers, true},
                            Size{"hidden", shape.hidden, true},
                            Size{"heads", shape.heads, true},
@@ -35,7 +36,12 @@ Result<void> check_sizes(const Shape& shape) {
                            Size{"experts.count", experts.count, true},
                            Size{"experts.active", experts.active, true},
                            Size{"experts.ffn", experts.ffn, true},
-                           Size{"experts.shared", experts.shared, false}};
+                           Size{"experts.shared", experts.shared, false},
+                           Size{"latent.query_rank", latent.query_rank, false},
+                           Size{"latent.key_value_rank", latent.key_value_rank, true},
+                           Size{"latent.rope_head", latent.rope_head, false},
+                           Size{"latent.plain_head", latent.plain_head, true},
+                           Size{"latent.value_head", latent.value_head, true}};
     for (const auto& size : sizes) {
         if (size.needed && size.value == 0) {
             return fail(Errc::bad_input, fmt::format("the model has no \"{}\"", size.name));

@@ -53,6 +53,7 @@ int run(const std::vector<std::string>& arguments, Console& console) {
     add_verify_placement(app, console);
     add_ckpt(app, console);
     add_catalog(app, console);
+    add_mfu(app, console);
     auto words = arguments;
     auto command = cut_command(words);
     add_exec(app, console, std::move(command));

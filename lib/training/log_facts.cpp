@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "training/log.hpp"
 #include "training/log_fields.hpp"
 #include "training/log_line.hpp"
+#include "training/log_reader.hpp"
 
 namespace railhead::training {
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "training/log_reader.hpp"
 #include "training/log_summary.hpp"
 
 namespace {

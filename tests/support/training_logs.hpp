@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "training/log_reader.hpp"
 #include "training/log_summary.hpp"
 
 namespace railhead::test {

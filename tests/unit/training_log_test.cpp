@@ -1,5 +1,5 @@
 // Logs of training runs: every format, and what launchers, terminals and loggers do to lines.
-#include "training/log.hpp"
+#include "training/log_reader.hpp"
 
 #include <cmath>
 #include <string>

@@ -1,4 +1,4 @@
-#include "training/log.hpp"
+#include "training/log_reader.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -14,6 +14,8 @@ namespace railhead::training {
 
 namespace {
 
+constexpr std::string_view sequence_input = "sequence, tokens";
+
 std::string number_text(double value) {
     return value >= 1e7 ? fmt::format("{:.4g}", value) : fmt::format("{:.7g}", value);
 }
@@ -152,6 +154,15 @@ std::optional<double> tokens_of(const MfuQuestion& question) {
     return std::nullopt;
 }
 
+/// Where the length of a sequence is from, unless it was told.
+void add_sequence(const MfuQuestion& question, std::vector<Input>& inputs) {
+    if (question.shape.sequence > 0 &&
+        std::ranges::find(inputs, sequence_input, &Input::what) == inputs.end()) {
+        inputs.push_back({std::string{sequence_input}, fmt::format("{}", question.shape.sequence),
+                          question.sequence_typed ? "--sequence" : "the model's own"});
+    }
+}
+
 bool has_sizes(const Shape& shape) {
     return shape.layers > 0 && shape.hidden > 0;
 }
@@ -185,7 +196,7 @@ void add_log(MfuQuestion& question, const TrainingLog& log, const LogSummary& su
     }
     if (const auto sequence = sequence_of(run); sequence && !question.sequence_typed) {
         question.shape.sequence = static_cast<std::uint64_t>(std::llround(sequence->value));
-        question.inputs.push_back({"sequence, tokens", number_text(sequence->value),
+        question.inputs.push_back({std::string{sequence_input}, number_text(sequence->value),
                                    fmt::format("{}, {}", at_line(sequence->line), sequence->how)});
     }
     add_speed(question, run, summary);
@@ -242,6 +253,7 @@ Result<MfuAnswer> answer(const MfuQuestion& question) {
     result.accelerator = question.accelerator;
     result.shape = question.shape;
     const auto& accelerator = *question.accelerator;
+    add_sequence(question, result.inputs);
     if (!question.precision) {
         result.precision = usual_precision(accelerator);
         result.assumptions.push_back(

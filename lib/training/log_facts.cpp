@@ -75,6 +75,19 @@ constexpr std::array starts{
     Named{"total steps", Topic::steps},
 };
 
+/// A sentence that ends with its number.
+struct Sentence {
+    std::string_view words;
+    Topic topic;
+    double scale;
+    bool is_start;  ///< only a start of the program writes it
+};
+constexpr std::array sentences{
+    Sentence{"reated model with total parameters", Topic::parameters, 1, true},
+    Sentence{"Total number of parameters in billions", Topic::parameters, 1e9, false},
+    Sentence{"Peak FLOPS used for computing MFU", Topic::peak_tflops, 1e-12, false},
+};
+
 bool holds(std::string_view text, std::string_view part) {
     return text.find(part) != std::string_view::npos;
 }
@@ -225,43 +238,39 @@ void LogReader::see_start() {
     }
 }
 
+void LogReader::set_facts(std::string_view text,
+                          std::span<const std::pair<std::string_view, Topic>> named) {
+    for (const auto& [words, topic] : named) {
+        if (const auto number = number_after(text, words)) {
+            set_fact(topic, *number, trim(words));
+        }
+    }
+}
+
 bool LogReader::read_fact(std::string_view text) {
     if (holds(text, "using world size:")) {
         see_start();
-        for (const auto& [words, topic] : sizes) {
-            if (const auto number = number_after(text, words)) {
-                set_fact(topic, *number, trim(words));
-            }
-        }
+        set_facts(text, sizes);
         return true;
     }
     if (holds(text, "Training starts at step")) {
-        for (const auto& [words, topic] : starts) {
-            if (const auto number = number_after(text, words)) {
-                set_fact(topic, *number, words);
+        set_facts(text, starts);
+        return true;
+    }
+    for (const auto& [words, topic, scale, is_start] : sentences) {
+        if (const auto number = number_after(text, words)) {
+            if (is_start) {
+                see_start();
             }
+            set_fact(topic, *number * scale, words);
+            return true;
         }
-        return true;
     }
-    if (holds(text, "reated model with total parameters")) {
-        see_start();
-        if (const auto number = number_after(text, "total parameters")) {
-            set_fact(Topic::parameters, *number, "total parameters");
-        }
-        return true;
-    }
-    if (const auto billions = number_after(text, "Total number of parameters in billions")) {
-        set_fact(Topic::parameters, *billions * 1e9, "Total number of parameters in billions");
-        return true;
-    }
-    if (const auto peak = number_after(text, "Peak FLOPS used for computing MFU")) {
-        set_fact(Topic::peak_tflops, *peak / 1e12, "Peak FLOPS used for computing MFU");
-        return true;
-    }
-    if (holds(text, " total parameters")) {
-        if (const auto number = number_before(text, " total parameters")) {
+    constexpr std::string_view total = " total parameters";
+    if (holds(text, total)) {
+        if (const auto number = number_before(text, total)) {
             see_start();
-            set_fact(Topic::parameters, *number, "total parameters");
+            set_fact(Topic::parameters, *number, trim(total));
         }
         return true;
     }

@@ -12,62 +12,46 @@ namespace railhead::training {
 
 namespace {
 
-enum class Field : std::uint8_t {
-    tflops,
-    tokens_per_s_gpu,
-    consumed_samples,
-    consumed_tokens,
-    step_ms,
-    step_s,
-    timing,  ///< the same in NeMo's words
-    global_batch,
-    grad_norm,
-    learning_rate,
-    loss,
-    memory_gb,
-    mfu,
-    nan,
-    skipped,
-    samples_per_s,
-};
-
 struct Key {
     std::string_view name;  ///< without its blanks
-    Field field;
+    std::optional<double> Step::*field;
+    double scale = 1;
 };
+
+constexpr std::string_view nemo_time = "train_step_timingins";
 
 /// Sorted by name.
 constexpr std::array keys{
-    Key{"MFU", Field::mfu},
-    Key{"TFLOPS_per_GPU", Field::tflops},
-    Key{"TFLOPs", Field::tflops},
-    Key{"consumed_samples", Field::consumed_samples},
-    Key{"consumedsamples", Field::consumed_samples},
-    Key{"consumedtokens", Field::consumed_tokens},
-    Key{"elapsedtimeperiteration(ms)", Field::step_ms},
-    Key{"elapsedtimeperiteration(s)", Field::step_s},
-    Key{"global_batch_size", Field::global_batch},
-    Key{"globalbatchsize", Field::global_batch},
-    Key{"gradnorm", Field::grad_norm},
-    Key{"learningrate", Field::learning_rate},
-    Key{"lmloss", Field::loss},
-    Key{"loss", Field::loss},
-    Key{"lr", Field::learning_rate},
-    Key{"mem-max-allocated-gigabytes", Field::memory_gb},
-    Key{"numberofnaniterations", Field::nan},
-    Key{"numberofskippediterations", Field::skipped},
-    Key{"reduced_train_loss", Field::loss},
-    Key{"samplespersecond", Field::samples_per_s},
-    Key{"throughputperGPU(TFLOP/s/GPU)", Field::tflops},
-    Key{"tokenspergpupersecond(tgs)", Field::tokens_per_s_gpu},
-    Key{"train_step_timingins", Field::timing},
+    Key{"MFU", &Step::mfu},
+    Key{"TFLOPS_per_GPU", &Step::tflops},
+    Key{"TFLOPs", &Step::tflops},
+    Key{"consumed_samples", &Step::consumed_samples},
+    Key{"consumedsamples", &Step::consumed_samples},
+    Key{"consumedtokens", &Step::consumed_tokens},
+    Key{"elapsedtimeperiteration(ms)", &Step::step_s, 1e-3},
+    Key{"elapsedtimeperiteration(s)", &Step::step_s},
+    Key{"global_batch_size", &Step::global_batch},
+    Key{"globalbatchsize", &Step::global_batch},
+    Key{"gradnorm", &Step::grad_norm},
+    Key{"learningrate", &Step::learning_rate},
+    Key{"lmloss", &Step::loss},
+    Key{"loss", &Step::loss},
+    Key{"lr", &Step::learning_rate},
+    Key{"mem-max-allocated-gigabytes", &Step::memory_bytes, 1e9},
+    Key{"numberofnaniterations", &Step::nan},
+    Key{"numberofskippediterations", &Step::skipped},
+    Key{"reduced_train_loss", &Step::loss},
+    Key{"samplespersecond", &Step::samples_per_s},
+    Key{"throughputperGPU(TFLOP/s/GPU)", &Step::tflops},
+    Key{"tokenspergpupersecond(tgs)", &Step::tokens_per_s_gpu},
+    Key{nemo_time, &Step::step_s},
 };
 static_assert(std::ranges::is_sorted(keys, {}, &Key::name));
 
 constexpr std::size_t longest_key = 48;
 
-/// The field that `written` names, blanks left out.
-std::optional<Field> field_of(std::string_view written) {
+/// The key that `written` is, blanks left out; null: none that is known.
+const Key* find_key(std::string_view written) {
     std::array<char, longest_key> name{};
     std::size_t size = 0;
     for (const char c : written) {
@@ -75,64 +59,13 @@ std::optional<Field> field_of(std::string_view written) {
             continue;
         }
         if (size == longest_key) {
-            return std::nullopt;
+            return nullptr;
         }
         name[size++] = c;
     }
     const std::string_view key{name.data(), size};
     const auto* const found = std::ranges::lower_bound(keys, key, {}, &Key::name);
-    return found != keys.end() && found->name == key ? std::optional{found->field} : std::nullopt;
-}
-
-void set_field(Step& step, Field field, double value) {
-    switch (field) {
-        case Field::tflops:
-            step.tflops = value;
-            break;
-        case Field::tokens_per_s_gpu:
-            step.tokens_per_s_gpu = value;
-            break;
-        case Field::consumed_samples:
-            step.consumed_samples = value;
-            break;
-        case Field::consumed_tokens:
-            step.consumed_tokens = value;
-            break;
-        case Field::step_ms:
-            step.step_s = value / 1000;
-            break;
-        case Field::step_s:
-        case Field::timing:
-            step.step_s = value;
-            break;
-        case Field::global_batch:
-            step.global_batch = value;
-            break;
-        case Field::grad_norm:
-            step.grad_norm = value;
-            break;
-        case Field::learning_rate:
-            step.learning_rate = value;
-            break;
-        case Field::loss:
-            step.loss = value;
-            break;
-        case Field::memory_gb:
-            step.memory_bytes = value * 1e9;
-            break;
-        case Field::mfu:
-            step.mfu = value > 1 ? value / 100 : value;
-            break;
-        case Field::nan:
-            step.nan = value;
-            break;
-        case Field::skipped:
-            step.skipped = value;
-            break;
-        case Field::samples_per_s:
-            step.samples_per_s = value;
-            break;
-    }
+    return found != keys.end() && found->name == key ? found : nullptr;
 }
 
 /// Seconds a step, of "2.18s/it" or "4.40it/s".
@@ -215,14 +148,17 @@ Fields read_fields(std::string_view text) {
         if (colon == std::string_view::npos) {
             continue;
         }
-        if (const auto field = field_of(part.substr(0, colon))) {
+        if (const auto* const key = find_key(part.substr(0, colon))) {
             if (const auto value = leading_number(part.substr(colon + 1))) {
-                set_field(step, *field, *value);
+                step.*key->field = *value * key->scale;
             }
-            if (*field == Field::timing) {
+            if (key->name == nemo_time) {
                 fields.kind = LogKind::nemo;
             }
         }
+    }
+    if (step.mfu && *step.mfu > 1) {
+        *step.mfu /= 100;  // some print percents
     }
     return fields;
 }

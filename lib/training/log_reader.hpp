@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "training/log.hpp"
 
@@ -37,6 +39,8 @@ class LogReader {
     bool read_event(std::string_view text);
     bool read_fact(std::string_view text);
     bool read_argument(std::string_view text);
+    void set_facts(std::string_view text,
+                   std::span<const std::pair<std::string_view, Topic>> named);
     void see_start();
 
     void add_step(Step step, LogKind kind);

@@ -64,6 +64,34 @@ std::optional<double> scaled(std::string_view text) {
     return *value;
 }
 
+struct ComposerKey {
+    std::string_view name;
+    std::optional<double> Step::*field;
+    double scale = 1;
+};
+constexpr std::array composer_keys{
+    ComposerKey{"throughput/samples_per_sec", &Step::samples_per_s},
+    ComposerKey{"throughput/tokens_per_sec", &Step::tokens_per_s},
+    ComposerKey{"throughput/device/tokens_per_sec", &Step::tokens_per_s_gpu},
+    ComposerKey{"throughput/device/mfu", &Step::mfu},
+    ComposerKey{"throughput/device/flops_per_sec", &Step::tflops, 1e-12},
+    ComposerKey{"loss/train/total", &Step::loss},
+    ComposerKey{"memory/peak_allocated_mem", &Step::memory_bytes, 1e9},
+};
+
+void set_composer(Step& step, std::string_view key, double value) {
+    if (key == "throughput/batches_per_sec" && value > 0) {
+        step.step_s = 1 / value;
+    } else if (key.starts_with("lr-")) {
+        step.learning_rate = value;
+    }
+    for (const auto& known : composer_keys) {
+        if (known.name == key) {
+            step.*known.field = value * known.scale;
+        }
+    }
+}
+
 }  // namespace
 
 // -- composer: "[batch=12/4800]:" and lines of "Train key: value" --------------------------------
@@ -90,32 +118,11 @@ void LogReader::read_composer(std::string_view text) {
         close_composer();
         return read_text({{}, std::nullopt, text});
     }
-    auto& step = *composer_;
     const auto colon = text.rfind(": ");
-    const auto value =
-        colon == std::string_view::npos ? std::nullopt : leading_number(text.substr(colon + 1));
-    if (!value) {
-        return;
-    }
-    const auto key = text.substr(6, colon - 6);
-    if (key == "throughput/batches_per_sec" && *value > 0) {
-        step.step_s = 1 / *value;
-    } else if (key == "throughput/samples_per_sec") {
-        step.samples_per_s = value;
-    } else if (key == "throughput/tokens_per_sec") {
-        step.tokens_per_s = value;
-    } else if (key == "throughput/device/tokens_per_sec") {
-        step.tokens_per_s_gpu = value;
-    } else if (key == "throughput/device/mfu") {
-        step.mfu = value;
-    } else if (key == "throughput/device/flops_per_sec") {
-        step.tflops = *value / 1e12;
-    } else if (key == "loss/train/total") {
-        step.loss = value;
-    } else if (key == "memory/peak_allocated_mem") {
-        step.memory_bytes = *value * 1e9;
-    } else if (key.starts_with("lr-")) {
-        step.learning_rate = value;
+    if (colon != std::string_view::npos) {
+        if (const auto value = leading_number(text.substr(colon + 1))) {
+            set_composer(*composer_, text.substr(6, colon - 6), *value);
+        }
     }
 }
 

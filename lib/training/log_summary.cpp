@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <span>
 
 namespace railhead::training {
@@ -141,6 +142,20 @@ void look_at_part(Samples samples, LogSummary& summary, double& lost) {
     }
 }
 
+void sum_up_slow(Samples samples, double lost, LogSummary& summary) {
+    auto& slow = summary.slow;
+    double all = 0;
+    for (const auto& sample : samples) {
+        all += sample.time;
+    }
+    slow.lost_share = all > 0 ? lost / all : 0;
+    slow.every = period_of(slow.worst);
+    std::ranges::stable_sort(slow.worst, std::greater<>{},
+                             [](const SlowStep& step) { return step.time - step.usual; });
+    slow.worst.resize(std::min(slow.worst.size(), most_worst));
+    slow.count *= summary.stride;
+}
+
 void look_at_trend(const std::vector<Sample>& samples, LogSummary& summary) {
     if (!summary.shifts.empty() || summary.levels.size() != 1) {
         return;
@@ -250,41 +265,25 @@ LogSummary summarize(const TrainingLog& log, std::size_t number) {
     summary.mfu_printed = run.last_mfu;
     summary.spikes = spikes_of(run.series.samples());
     std::vector<Sample> timed;
-    for (const auto& sample : run.series.samples()) {
-        if (std::isfinite(sample.time)) {
-            timed.push_back(sample);
-        }
-    }
+    std::ranges::copy_if(run.series.samples(), std::back_inserter(timed),
+                         [](const Sample& sample) { return std::isfinite(sample.time); });
     summary.warm_up = drop_warm_up(timed) * summary.stride;
     summary.validation = interrupted_of(timed, after_validation);
     summary.checkpoint = interrupted_of(timed, after_checkpoint);
-    auto steady = timed;
-    std::erase_if(steady, is_interrupted);
-    if (steady.empty()) {
-        steady = timed;
+    if (!std::ranges::all_of(timed, is_interrupted)) {
+        std::erase_if(timed, is_interrupted);
     }
-    const auto times = times_of(steady);
-    summary.timed = steady.size() * summary.stride;
-    summary.time = quartiles_of(times);
-    summary.tflops = median_tflops(steady);
-    double lost = 0;
-    if (!steady.empty()) {
-        for (const auto part : parts_of(steady)) {
+    summary.timed = timed.size() * summary.stride;
+    summary.time = quartiles_of(times_of(timed));
+    summary.tflops = median_tflops(timed);
+    if (!timed.empty()) {
+        double lost = 0;
+        for (const auto part : parts_of(timed)) {
             look_at_part(part, summary, lost);
         }
+        sum_up_slow(timed, lost, summary);
     }
-    auto& slow = summary.slow;
-    double all = 0;
-    for (const auto time : times) {
-        all += time;
-    }
-    slow.lost_share = all > 0 ? lost / all : 0;
-    slow.every = period_of(slow.worst);
-    std::ranges::stable_sort(slow.worst, std::greater<>{},
-                             [](const SlowStep& step) { return step.time - step.usual; });
-    slow.worst.resize(std::min(slow.worst.size(), most_worst));
-    slow.count *= summary.stride;
-    look_at_trend(steady, summary);
+    look_at_trend(timed, summary);
     summary.hang = hang_of(run, summary);
     return summary;
 }

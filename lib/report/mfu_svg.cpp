@@ -76,8 +76,8 @@ class Picture {
             low_ = std::min(low_, level.time);
             high_ = std::max(high_, level.time);
         }
-        const auto room = std::max(
-            {high_ - low_, 3 * (summary.time.q3 - summary.time.q1), 0.02 * summary.time.median});
+        const double spread = summary.levels.size() > 1 ? 0 : summary.time.q3 - summary.time.q1;
+        const auto room = std::max({(high_ - low_) / 2, 3 * spread, 0.02 * summary.time.median});
         low_ = std::max(0.0, low_ - room);
         high_ += room;
     }

@@ -269,7 +269,7 @@ void LogReader::add_step(Step step, LogKind kind) {
         run.kind = kind;
         run.last->loss = step.loss;
         if (!run.series.samples().empty() && step.loss) {
-            run.series.samples().back().loss = static_cast<float>(*step.loss);
+            run.series.samples().back().loss = *step.loss;
         }
         return;
     }
@@ -285,9 +285,8 @@ void LogReader::add_step(Step step, LogKind kind) {
     sample.line = step.line;
     const auto time = time_of(step, run.measure);
     sample.time = std::isfinite(time) && time > 0 ? time : no_value;
-    sample.loss = step.loss ? static_cast<float>(*step.loss) : no_figure;
-    sample.loss_is_nan = step.loss && std::isnan(*step.loss);
-    sample.tflops = step.tflops ? static_cast<float>(*step.tflops) : no_figure;
+    sample.loss = step.loss.value_or(no_value);
+    sample.tflops = step.tflops.value_or(no_value);
     sample.marks = run.first ? marks_ : static_cast<std::uint8_t>(marks_ | after_start);
     run.series.add(sample);
     marks_ = 0;

@@ -36,7 +36,7 @@ std::optional<double> median_tflops(Samples samples) {
     std::vector<double> values;
     for (const auto& sample : samples) {
         if (std::isfinite(sample.tflops)) {
-            values.push_back(static_cast<double>(sample.tflops));
+            values.push_back(sample.tflops);
         }
     }
     return values.empty() ? std::nullopt : std::optional{median_of(values)};
@@ -180,7 +180,7 @@ std::vector<LossSpike> spikes_of(const std::vector<Sample>& samples) {
     std::vector<LossSpike> spikes;
     std::vector<double> before;
     for (const auto& sample : samples) {
-        const auto loss = static_cast<double>(sample.loss);
+        const auto loss = sample.loss;
         if (std::isnan(loss)) {
             continue;
         }

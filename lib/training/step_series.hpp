@@ -9,7 +9,6 @@
 namespace railhead::training {
 
 constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
-constexpr float no_figure = std::numeric_limits<float>::quiet_NaN();
 
 /// What happened between a step's line and the one before.
 enum StepMark : std::uint8_t {
@@ -23,10 +22,9 @@ struct Sample {
     std::uint64_t iteration = 0;  ///< as printed; else its number in the run, from 1
     std::uint64_t line = 0;
     double time = no_value;  ///< in the unit of Run::measure; not a number: not printed
-    float loss = no_figure;  ///< may be infinite, as printed
-    float tflops = no_figure;
+    double loss = no_value;  ///< may be infinite, as printed
+    double tflops = no_value;
     std::uint8_t marks = 0;  ///< StepMark, or-ed
-    bool loss_is_nan = false;
 };
 
 /// Keeps all samples up to a limit; from there on one of 2, of 4, of 8, ... by chance, which is

@@ -27,8 +27,14 @@ constexpr double giga = 1e9;
 constexpr double percent = 100;
 constexpr std::string_view unknown = "-";
 
+/// Four digits, or as many as the whole number has.
+std::string digits(double value) {
+    constexpr double four_digits = 1000;
+    return value < four_digits ? fmt::format("{:.4g}", value) : fmt::format("{:.0f}", value);
+}
+
 std::string figure(const std::optional<double>& value, double unit = 1) {
-    return value ? fmt::format("{:.4g}", *value / unit) : std::string{unknown};
+    return value ? digits(*value / unit) : std::string{unknown};
 }
 
 /// "1.008 T", "405.9 B", "124.1 M".
@@ -145,8 +151,7 @@ std::string flops_text(const Shape& shape) {
     Table table{{"  convention", "GFLOP", "formula"}};
     for (const auto& convention : training::conventions()) {
         if (const auto flops = training::flops_per_token(shape, convention)) {
-            table.add({fmt::format("  {}", convention.name),
-                       fmt::format("{:.4g}", flops->total() / giga),
+            table.add({fmt::format("  {}", convention.name), digits(flops->total() / giga),
                        std::string{convention.formula}});
         }
     }
@@ -236,7 +241,9 @@ std::string accelerator_text(const Accelerator& accelerator) {
     const auto rate = [](const std::optional<double>& bytes_per_s) {
         return bytes_per_s ? bandwidth_text(*bytes_per_s) + " each way" : "not known";
     };
-    table.add({"  memory", bytes_text(accelerator.memory_bytes)});
+    table.add({"  memory", bytes_text(accelerator.memory_bytes) +
+                               (accelerator.memory_as_sold ? ", as it is sold"
+                                                           : ", as the driver reports it")});
     table.add({"  memory bandwidth", bandwidth_text(accelerator.memory_bytes_per_s)});
     table.add({"  scale-up link", rate(accelerator.scale_up_bytes_per_s)});
     table.add({"  PCIe", rate(accelerator.pcie_bytes_per_s)});

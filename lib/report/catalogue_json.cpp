@@ -36,6 +36,7 @@ json accelerator_json(const training::Accelerator& row) {
             {"aliases", row.aliases},
             {"precisions", precisions},
             {"memory_bytes", whole(row.memory_bytes)},
+            {"memory_as_sold", row.memory_as_sold},
             {"memory_bytes_per_s", rounded(row.memory_bytes_per_s)},
             {"scale_up_bytes_per_s", or_null(row.scale_up_bytes_per_s)},
             {"pcie_bytes_per_s", or_null(row.pcie_bytes_per_s)},

@@ -34,7 +34,8 @@ struct Accelerator {
     // What the best square matmul was measured to reach.  TFLOP/s.
     std::optional<double> measured_bf16_tflops, measured_fp8_tflops;
 
-    double memory_bytes = 0;  ///< as the driver reports it
+    double memory_bytes = 0;      ///< as the driver reports it
+    bool memory_as_sold = false;  ///< no report of the driver is known: less can be used
     double memory_bytes_per_s = 0;
     std::optional<double> scale_up_bytes_per_s;  ///< NVLink or its like, one direction
     std::optional<double> pcie_bytes_per_s;      ///< one direction

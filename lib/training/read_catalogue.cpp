@@ -126,14 +126,20 @@ void read_row(const CatalogueReader& reader, const toml::table& table, Accelerat
         reader.each(t, {{"bf16", reader.amount(to.measured_bf16_tflops)},
                         {"fp8", reader.amount(to.measured_fp8_tflops)}});
     };
+    const auto memory = [&](double unit, bool as_sold) {
+        return [&reader, &to, unit, as_sold](const toml::node& node) {
+            to.memory_as_sold = as_sold;
+            reader.amount(to.memory_bytes, unit)(node);
+        };
+    };
     const auto before = reader.complaints();
     reader.each(table,
                 {{"name", reader.text(to.name)},
                  {"aliases", reader.list(to.aliases)},
                  {"dense_tflops", reader.table(peaks)},
                  {"matmul_tflops", reader.table(matmuls)},
-                 {"memory_gb", reader.amount(to.memory_bytes, giga)},
-                 {"memory_mib", reader.amount(to.memory_bytes, mebi)},
+                 {"memory_gb", memory(giga, true)},
+                 {"memory_mib", memory(mebi, false)},
                  {"memory_bandwidth_gb_s", reader.amount(to.memory_bytes_per_s, giga)},
                  {"scale_up_gb_s", reader.amount(to.scale_up_bytes_per_s, giga)},
                  {"pcie_gb_s", reader.amount(to.pcie_bytes_per_s, giga)},
@@ -186,38 +192,42 @@ Keys latent_keys(const CatalogueReader& reader, Latent& to) {
             {"value_head", reader.size(to.value_head)}};
 }
 
-void read_row(const CatalogueReader& reader, const toml::table& table, Shape& to) {
-    const auto experts = [&](const toml::table& t) {
+Keys model_keys(const CatalogueReader& reader, Shape& to) {
+    const auto experts = [&reader, &to](const toml::table& t) {
         to.experts = to.experts.value_or(Experts{});
         reader.each(t, expert_keys(reader, *to.experts));
     };
-    const auto latent = [&](const toml::table& t) {
+    const auto latent = [&reader, &to](const toml::table& t) {
         to.latent = to.latent.value_or(Latent{});
         reader.each(t, latent_keys(reader, *to.latent));
     };
+    return {{"name", reader.text(to.name)},
+            {"aliases", reader.list(to.aliases)},
+            {"layers", reader.size(to.layers)},
+            {"hidden", reader.size(to.hidden)},
+            {"heads", reader.size(to.heads)},
+            {"kv_heads", reader.size(to.key_value_heads)},
+            {"head", reader.size(to.head)},
+            {"ffn", reader.size(to.ffn)},
+            {"vocabulary", reader.size(to.vocabulary)},
+            {"sequence", reader.size(to.sequence)},
+            {"window", reader.size(to.window)},
+            {"window_layers", reader.size(to.window_layers)},
+            {"mtp_layers", reader.size(to.mtp_layers)},
+            {"mlp", reader.word(to.mlp, mlp_words)},
+            {"bias", reader.word(to.bias, bias_words)},
+            {"tied", reader.flag(to.tied)},
+            {"positions", reader.flag(to.positions)},
+            {"experts", reader.table(experts)},
+            {"latent", reader.table(latent)},
+            {"parameters", reader.amount(to.published_parameters)},
+            {"tokens", reader.amount(to.tokens)},
+            {"source", reader.text(to.source)}};
+}
+
+void read_row(const CatalogueReader& reader, const toml::table& table, Shape& to) {
     const auto before = reader.complaints();
-    reader.each(table, {{"name", reader.text(to.name)},
-                        {"aliases", reader.list(to.aliases)},
-                        {"layers", reader.size(to.layers)},
-                        {"hidden", reader.size(to.hidden)},
-                        {"heads", reader.size(to.heads)},
-                        {"kv_heads", reader.size(to.key_value_heads)},
-                        {"head", reader.size(to.head)},
-                        {"ffn", reader.size(to.ffn)},
-                        {"vocabulary", reader.size(to.vocabulary)},
-                        {"sequence", reader.size(to.sequence)},
-                        {"window", reader.size(to.window)},
-                        {"window_layers", reader.size(to.window_layers)},
-                        {"mtp_layers", reader.size(to.mtp_layers)},
-                        {"mlp", reader.word(to.mlp, mlp_words)},
-                        {"bias", reader.word(to.bias, bias_words)},
-                        {"tied", reader.flag(to.tied)},
-                        {"positions", reader.flag(to.positions)},
-                        {"experts", reader.table(experts)},
-                        {"latent", reader.table(latent)},
-                        {"parameters", reader.amount(to.published_parameters)},
-                        {"tokens", reader.amount(to.tokens)},
-                        {"source", reader.text(to.source)}});
+    reader.each(table, model_keys(reader, to));
     if (to.window != 0 && !table.contains("window_layers") && to.window_layers == 0) {
         to.window_layers = to.layers;
     }

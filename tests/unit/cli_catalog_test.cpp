@@ -52,6 +52,7 @@ TEST_CASE("catalog tells all of one, with its source", "[cli][catalog]") {
     }
     CHECK_THAT(catalog({"accelerators", "h100-nvl"}).out,
                ContainsSubstring("not verified      memory_bandwidth_gb_s"));
+    CHECK_THAT(catalog({"accelerators", "gb300"}).out, ContainsSubstring("fp4        15000"));
     const auto model = catalog({"models", "deepseek-v3"});
     for (const auto* part : {"8 of 256 and 1 shared", "37.55 B", "671 B", "arXiv:2412.19437",
                              "matrices-causal  260 "}) {

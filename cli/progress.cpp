@@ -15,7 +15,7 @@ Progress::Progress(Console& console, std::string what)
       what_{std::move(what)} {}
 
 Progress::~Progress() {
-    if (out_ != nullptr && percent_ != UINT64_MAX) {
+    if (out_ != nullptr && (percent_ != UINT64_MAX || !said_.empty())) {
         *out_ << "\r\033[K" << std::flush;
     }
 }
@@ -25,6 +25,13 @@ void Progress::show(std::uint64_t done, std::uint64_t all) {
     if (out_ != nullptr && percent != percent_) {
         percent_ = percent;
         *out_ << fmt::format("\r{} {:3} %", what_, percent) << std::flush;
+    }
+}
+
+void Progress::say(const std::string& text) {
+    if (out_ != nullptr && text != said_) {
+        said_ = text;
+        *out_ << "\r\033[K" << text << std::flush;
     }
 }
 

@@ -17,11 +17,16 @@ class Progress {
     ~Progress();
     /// Shows whole percents, each once.
     void show(std::uint64_t done, std::uint64_t all);
+    /// Shows a text, where there is no telling how much is left.
+    void say(const std::string& text);
+    /// Whether somebody watches.
+    [[nodiscard]] bool is_seen() const { return out_ != nullptr; }
 
  private:
     std::ostream* out_;  ///< null: nobody watches
     std::string what_;
     std::uint64_t percent_ = UINT64_MAX;
+    std::string said_;
 };
 
 }  // namespace railhead::cli

@@ -9,7 +9,7 @@ cache=${RAILHEAD_CACHE:-/var/cache/railhead}
 build_packages=(
     g++ cmake ninja-build ccache pkg-config
     libhwloc-dev libibverbs-dev libfmt-dev libexpected-dev libtomlplusplus-dev libcli11-dev nlohmann-json3-dev
-    catch2 lowdown libslurm-dev libyaml-cpp-dev libpugixml-dev
+    catch2 lowdown libslurm-dev libyaml-cpp-dev libpugixml-dev zlib1g-dev
 )
 run_packages=(slurmctld slurmd slurm-client munge python3)
 

@@ -65,7 +65,8 @@ std::string advice(const std::vector<Row>& rows, std::string_view name) {
         names.insert(names.end(), row.aliases.begin(), row.aliases.end());
     }
     const bool begins = !family.empty() && family.front().starts_with(name);
-    if (const auto near = nearest_name(name, names); near && !begins) {
+    if (const auto near = nearest_name(name, names);
+        near && (!begins || near->starts_with(name))) {
         return fmt::format(", did you mean \"{}\"?", *near);
     }
     return family.empty() ? " (railhead catalog lists those that are known)"

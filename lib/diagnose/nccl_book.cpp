@@ -36,6 +36,7 @@ std::uint64_t rank_hash(std::string_view host, std::uint32_t pid, std::int32_t d
 NcclBook::NcclBook() {
     log.hosts.emplace_back();
     last_saying_.fill(nothing);
+    nobody_.said.fill(nothing);
 }
 
 template <class T>
@@ -127,8 +128,7 @@ std::uint32_t NcclBook::rank_of(const Prefix& prefix) {
 
 void NcclBook::say(std::uint32_t rank_index, NcclTopic topic, std::string_view value) {
     const auto slot = static_cast<std::size_t>(topic);
-    std::uint32_t of_none = nothing;
-    std::uint32_t& said = rank_index == nothing ? of_none : log.ranks[rank_index].said[slot];
+    std::uint32_t& said = rank(rank_index).said[slot];
     value = value.substr(0, 2 * evidence_limit);
     const auto is_it = [&](std::uint32_t index) {
         return log.sayings[index].topic == topic && log.sayings[index].value == value;
@@ -291,7 +291,7 @@ void NcclBook::add_graph_link(std::string_view type, double gb_s) {
 void NcclBook::begin_switch(std::uint32_t rank_index, std::string_view id) {
     switch_rank_ = rank_index;
     switch_ = SIZE_MAX;
-    if (id.empty()) {
+    if (id.empty() || rank_index == nothing) {
         return;
     }
     auto& table = log.graph_switches;

@@ -66,11 +66,12 @@ std::uint32_t NcclBook::host_of(std::string_view name, std::uint32_t rank_limit)
     return host;
 }
 
-const std::uint32_t* NcclBook::find_rank(std::uint64_t hash, std::string_view host,
-                                         std::uint32_t pid, std::int32_t device) const {
+const std::uint32_t* NcclBook::find_rank(std::uint64_t hash, std::uint32_t pid,
+                                         std::int32_t device) const {
+    // 64 bits of hash tell hosts apart: their names lie elsewhere, which takes as long as a line.
     return ranks_.find(hash, [&](std::uint32_t index) {
         const NcclRank& found = log.ranks[index];
-        return found.pid == pid && found.device == device && log.hosts[found.host] == host;
+        return found.pid == pid && found.device == device;
     });
 }
 
@@ -78,7 +79,7 @@ std::uint32_t NcclBook::find_glued(const Prefix& prefix, std::uint32_t pid) cons
     for (std::size_t cut = 1; cut < prefix.host.size(); ++cut) {
         const auto host = prefix.host.substr(cut);
         if (const auto* found =
-                find_rank(rank_hash(host, pid, prefix.device), host, pid, prefix.device)) {
+                find_rank(rank_hash(host, pid, prefix.device), pid, prefix.device)) {
             return *found;
         }
     }
@@ -95,6 +96,7 @@ std::uint32_t NcclBook::add_rank(std::uint64_t hash, std::string_view host, std:
     added.host = host_of(host, most_ranks);
     added.pid = pid;
     added.device = device;
+    added.file = file;
     added.said.fill(nothing);
     ranks_.insert(hash, index);
     return index;
@@ -105,23 +107,16 @@ std::uint32_t NcclBook::rank_of(const Prefix& prefix) {
     for (const char c : prefix.pid) {
         pid = pid * 10 + static_cast<std::uint32_t>(c - '0');
     }
-    const auto is_it = [&](const NcclRank& rank) {
-        return rank.pid == pid && rank.device == prefix.device &&
-               log.hosts[rank.host] == prefix.host;
-    };
-    if (last_rank_ != nothing && is_it(log.ranks[last_rank_])) {
+    const std::uint64_t hash = rank_hash(prefix.host, pid, prefix.device);
+    if (hash == last_hash_ && last_rank_ != nothing) {
         return last_rank_;
     }
-    const std::uint64_t hash = rank_hash(prefix.host, pid, prefix.device);
-    const auto* found = find_rank(hash, prefix.host, pid, prefix.device);
-    std::uint32_t index = found != nullptr ? *found : nothing;
-    if (index == nothing) {
-        index = find_glued(prefix, pid);
-    }
+    const auto* found = find_rank(hash, pid, prefix.device);
+    std::uint32_t index = found != nullptr ? *found : find_glued(prefix, pid);
     if (index == nothing) {
         index = add_rank(hash, prefix.host, pid, prefix.device);
-        log.ranks[index].file = file;
     }
+    last_hash_ = hash;
     last_rank_ = index;
     return index;
 }

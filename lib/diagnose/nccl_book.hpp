@@ -61,8 +61,8 @@ class NcclBook {
     template <class T>
     bool has_room(const std::vector<T>& table, std::size_t limit);
     std::uint32_t host_of(std::string_view name, std::uint32_t rank_limit);
-    [[nodiscard]] const std::uint32_t* find_rank(std::uint64_t hash, std::string_view host,
-                                                 std::uint32_t pid, std::int32_t device) const;
+    [[nodiscard]] const std::uint32_t* find_rank(std::uint64_t hash, std::uint32_t pid,
+                                                 std::int32_t device) const;
     [[nodiscard]] std::uint32_t find_glued(const Prefix& prefix, std::uint32_t pid) const;
     std::uint32_t add_rank(std::uint64_t hash, std::string_view host, std::uint32_t pid,
                            std::int32_t device);
@@ -70,6 +70,7 @@ class NcclBook {
     NcclRank nobody_;
     HashIndex hosts_, ranks_, sayings_, variables_, warnings_, communicator_ids_;
     std::array<std::uint32_t, nccl_topics> last_saying_{};
+    std::uint64_t last_hash_ = 0;
     std::uint32_t last_rank_ = nothing;
     std::size_t last_path_ = 0;
     std::size_t last_communicators_ = 0;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <ctime>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -120,17 +122,26 @@ void show(const diagnose::NcclLog& log) {
     }
 }
 
-void summarize(const diagnose::NcclLog& log, double seconds) {
+/// Seconds that this process ran on a CPU.
+double cpu_seconds() {
+    struct timespec time {};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+void summarize(const diagnose::NcclLog& log, double seconds, double cpu) {
     struct rusage usage {};
     ::getrusage(RUSAGE_SELF, &usage);
     std::printf(
-        "%.0f MB/s: %.1f MB, %llu lines in %.3f s; %zu ranks on %zu hosts, world %u, "
+        "%.0f MB/s, %.0f MB/s of CPU time: %.1f MB, %llu lines in %.3f s; %zu ranks on %zu hosts, "
+        "world %u, "
         "%zu absent; glued %llu, joined %llu, torn %llu, left out %llu; %.0f MB resident\n",
-        static_cast<double>(log.bytes) / seconds / 1e6, static_cast<double>(log.bytes) / 1e6,
-        static_cast<unsigned long long>(log.lines), seconds, log.ranks.size(), log.hosts.size() - 1,
-        log.world(), log.absent_ranks().size(), static_cast<unsigned long long>(log.glued),
-        static_cast<unsigned long long>(log.joined), static_cast<unsigned long long>(log.torn),
-        static_cast<unsigned long long>(log.left_out), static_cast<double>(usage.ru_maxrss) / 1024);
+        static_cast<double>(log.bytes) / seconds / 1e6, static_cast<double>(log.bytes) / cpu / 1e6,
+        static_cast<double>(log.bytes) / 1e6, static_cast<unsigned long long>(log.lines), seconds,
+        log.ranks.size(), log.hosts.size() - 1, log.world(), log.absent_ranks().size(),
+        static_cast<unsigned long long>(log.glued), static_cast<unsigned long long>(log.joined),
+        static_cast<unsigned long long>(log.torn), static_cast<unsigned long long>(log.left_out),
+        static_cast<double>(usage.ru_maxrss) / 1024);
 }
 
 }  // namespace
@@ -139,7 +150,9 @@ int main(int argc, char** argv) {
     const Options options = read_options(argc, argv);
     for (int i = 0; i < options.repeats; ++i) {
         const auto begin = Clock::now();
+        const double cpu_begin = cpu_seconds();
         const auto log = read_all(options.files);
+        const double cpu = cpu_seconds() - cpu_begin;
         const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
         if (!log) {
             std::fprintf(stderr, "%s\n", to_string(log.error()).c_str());
@@ -148,7 +161,7 @@ int main(int argc, char** argv) {
         if (options.facts) {
             show(*log);
         }
-        summarize(*log, seconds);
+        summarize(*log, seconds, cpu);
     }
     return 0;
 }

@@ -45,7 +45,7 @@ bool take_communicator(NcclBook& book, NcclRank& rank, std::string_view text, bo
     if (const auto bus = hex_after(text, " busId ")) {
         rank.bus_id = bus;
     }
-    rank.started += is_completed ? 0 : 1;
+    rank.started += is_started ? 1 : 0;
     rank.completed += is_completed ? 1 : 0;
     book.add_communicator(static_cast<std::uint32_t>(*of), hex_after(text, " commId "));
     return true;

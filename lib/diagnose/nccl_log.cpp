@@ -13,9 +13,12 @@ namespace {
 constexpr std::size_t longest_line = std::size_t{64} << 10U;  // what is over it is not looked at
 constexpr std::size_t longest_join = 4096;
 
-/// `text` without what collectors hang on behind: an escape for colour, "[repeated 7x across
+/// A line without what collectors hang on behind: an escape for colour, "[repeated 7x across
 /// cluster]" of Ray, and marks of quotation.
 std::string_view without_tail(NcclBook& book, std::string_view text) {
+    if (text.ends_with('\r')) {
+        text.remove_suffix(1);
+    }
     if (text.ends_with('m')) {
         const auto escape = text.rfind('\x1b');
         if (escape != std::string_view::npos && text.size() - escape <= 8) {
@@ -36,6 +39,25 @@ std::string_view without_tail(NcclBook& book, std::string_view text) {
         text.remove_suffix(1);
     }
     return text;
+}
+
+/// What a launcher or collector put before a record: what is before NCCL's own prefix.  Where there
+/// is none, blanks are not from a launcher: the text is indented.
+std::string_view lead_of(std::string_view before) {
+    const Prefix prefix = read_prefix(before.data(), before.data() + before.size());
+    if (prefix.begin == nullptr) {
+        return before.substr(0, before.find_last_not_of(' ') + 1);
+    }
+    return before.substr(0, static_cast<std::size_t>(prefix.begin - before.data()));
+}
+
+/// `line` without a lead like this one, but for its digits: a time goes on from line to line.
+std::string_view behind_lead(std::string_view line, std::string_view lead) {
+    const bool has_lead = line.size() >= lead.size() &&
+                          std::equal(lead.begin(), lead.end(), line.begin(), [](char a, char b) {
+                              return a == b || (is_digit(a) && is_digit(b));
+                          });
+    return has_lead ? line.substr(lead.size()) : line;
 }
 
 /// A record that was found in a line.
@@ -118,9 +140,7 @@ void NcclLogReader::take_line(std::string_view line) {
     ++book.line;
     ++book.log.lines;
     line = line.substr(0, longest_line);
-    if (line.ends_with('\r')) {
-        line.remove_suffix(1);
-    }
+    line = without_tail(book, line);
     const char* const begin = line.data();
     const char* const end = begin + line.size();
     Record record = find_record(begin, end);
@@ -160,12 +180,12 @@ void NcclLogReader::take_record(const Mark& mark, std::uint32_t rank, std::strin
     NcclBook& book = *book_;
     ++book.log.records;
     skip_blanks(text);
-    text = without_tail(book, text);
     book.rank(rank).last_line = book.line;
     switch (mark.kind) {
         case MarkKind::info:
             if (!take_info(book, rank, text, false)) {
                 torn_ = text.substr(0, longest_join);
+                torn_lead_ = lead_of(before).substr(0, longest_join);
                 torn_rank_ = rank;
                 torn_line_ = book.line;
             }
@@ -186,9 +206,10 @@ void NcclLogReader::take_loose_line(std::string_view line) {
     NcclBook& book = *book_;
     if (!torn_.empty()) {
         const std::size_t size = torn_.size();
+        const auto behind = behind_lead(line, torn_lead_);
         // A line is broken at a blank, or within a word: then the next is not indented.
-        const auto more = trim(line).substr(0, longest_join);
-        torn_ += line.starts_with(' ') ? " " : "";
+        const auto more = trim(behind).substr(0, longest_join);
+        torn_ += line.starts_with(' ') || behind.starts_with(' ') ? " " : "";
         torn_ += more;
         book.line_text = torn_;
         const std::uint64_t here = std::exchange(book.line, torn_line_);
@@ -207,7 +228,7 @@ void NcclLogReader::take_loose_line(std::string_view line) {
     if (at != std::string_view::npos) {
         book.line_text = line;
         book.say(nothing, NcclTopic::provider,
-                 line.substr(std::min(line.size(), line.rfind('>') + 1)));
+                 trim(line.substr(std::min(line.size(), line.rfind('>') + 1))));
     }
 }
 

@@ -42,8 +42,9 @@ class NcclLogReader {
     void give_up_join();
 
     std::unique_ptr<NcclBook> book_;
-    std::string rest_;  ///< the beginning of a line
-    std::string torn_;  ///< a record that has no end yet
+    std::string rest_;       ///< the beginning of a line
+    std::string torn_;       ///< a record that has no end yet
+    std::string torn_lead_;  ///< what stands before it in its line
     std::uint32_t torn_rank_ = 0;
     std::uint64_t torn_line_ = 0;
 };

@@ -91,7 +91,11 @@ Link read_link(std::string_view text) {
         return std::string{};
     };
     link.device = word({"on dev ", "hca "});
-    link.local = word({"localGid ", "localGids", ", local GID "});
+    link.local = word({"localGid ", "localGids"});
+    // "local GID index 3, local GID ::ffff:10.20.5.11": the address is the last.
+    if (const auto at = text.rfind("local GID "); at != std::string_view::npos) {
+        link.local = word_after(text.substr(at), "local GID ");
+    }
     link.remote = word({"remote GID ", "remoteGids ", "remoteGids", "remoteGid "});
     return link;
 }

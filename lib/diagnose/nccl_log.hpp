@@ -15,6 +15,7 @@ namespace railhead::diagnose {
 
 class NcclBook;  // facts in the making
 struct Mark;     // where a record begins
+struct Record;   // and who says it
 
 class NcclLogReader {
  public:
@@ -35,7 +36,9 @@ class NcclLogReader {
     [[nodiscard]] NcclLog take();
 
  private:
+    std::string_view take_lines(std::string_view text);
     void take_line(std::string_view line);
+    void take_line(std::string_view line, Record record);
     void take_record(const Mark& mark, std::uint32_t rank, std::string_view text,
                      std::string_view before);
     void take_loose_line(std::string_view line);

@@ -9,9 +9,18 @@
 namespace railhead::diagnose {
 namespace {
 
+/// Whether a byte may stand in the name of a host.
+constexpr auto host_characters = [] {
+    std::array<bool, 256> may{};
+    for (const char c : std::string_view{"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                         "0123456789-._"}) {
+        may[static_cast<unsigned char>(c)] = true;
+    }
+    return may;
+}();
+
 bool is_host_character(char c) {
-    return (c >= 'a' && c <= 'z') || is_digit(c) || c == '-' || c == '.' || c == '_' ||
-           (c >= 'A' && c <= 'Z');
+    return host_characters[static_cast<unsigned char>(c)];
 }
 
 bool stands_at(const char* at, const char* end, std::string_view word) {

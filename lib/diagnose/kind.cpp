@@ -37,11 +37,16 @@ constexpr std::array marks{
     Mark{FileKind::dcgm, "#Entity", true},
     Mark{FileKind::dcgm, "| Health Monitor Report", true},
     Mark{FileKind::lspci, "ACSCtl:"},
+    Mark{FileKind::lspci, "LnkSta:"},
     Mark{FileKind::ibstat, "CA type:", true},
     Mark{FileKind::ibv_devinfo, "hca_id:", true},
     Mark{FileKind::kernel_log, "NVRM: "},
     Mark{FileKind::kernel_log, "] Linux version "},
     Mark{FileKind::kernel_log, " kernel: "},
+    Mark{FileKind::kernel_log, "[Hardware Error]"},
+    Mark{FileKind::kernel_log, ": AER: "},
+    Mark{FileKind::kernel_log, "LustreError: "},
+    Mark{FileKind::kernel_log, "ut of memory: Killed process "},
     Mark{FileKind::nccl_ras, "Communicators... "},
     Mark{FileKind::nccl_ras, "Job summary", true},
     Mark{FileKind::batch_script, "#SBATCH ", true},
@@ -58,6 +63,7 @@ constexpr std::array marks{
     Mark{FileKind::deepspeed_config, "\"zero_optimization\""},
     Mark{FileKind::deepspeed_config, "\"train_micro_batch_size_per_gpu\""},
     Mark{FileKind::nsys_stats, "Time (%),Total Time (ns),", true},
+    Mark{FileKind::nsys_stats, "Time(%),Total Time (ns),", true},
     Mark{FileKind::sacct_json, "\"derived_exit_code\""},
     Mark{FileKind::sacct_table, "JobID|", true},
     Mark{FileKind::event_table, "Cluster|NodeName|", true},
@@ -68,6 +74,11 @@ constexpr std::array marks{
 bool stands_in(const Mark& mark, std::string_view line, std::string_view trimmed) {
     return mark.begins_line ? trimmed.starts_with(mark.text)
                             : line.find(mark.text) != std::string_view::npos;
+}
+
+/// Protocols 2 to 5 begin with PROTO and their number (Python's pickletools).
+bool is_pickle(std::string_view head) {
+    return head.size() > 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5;
 }
 
 }  // namespace
@@ -101,13 +112,17 @@ std::string_view name_of(FileKind kind) {
         "sacct --parsable2",
         "sacct --json",
         "sdiag",
-        "sacctmgr show event"};
+        "sacctmgr show event",
+        "Python pickle"};
     const auto at = static_cast<std::size_t>(kind);
     return at < names.size() ? names[at] : names[0];
 }
 
 FileKind guess_kind(std::string_view head) {
     head = head.substr(0, kind_head);
+    if (is_pickle(head)) {
+        return FileKind::python_pickle;
+    }
     while (!head.empty()) {
         const auto line = head.substr(0, head.find('\n'));
         head.remove_prefix(line.size() < head.size() ? line.size() + 1 : line.size());

@@ -15,6 +15,7 @@ struct Mark {
 
 /// What only files of one kind have, each in lines of its own.
 constexpr std::array marks{
+    Mark{FileKind::nccl_ras, " compiled with CUDA "},  // "NCCL version 2.24.3 compiled with …"
     Mark{FileKind::nccl_log, " NCCL INFO "},
     Mark{FileKind::nccl_log, "NCCL INFO ", true},
     Mark{FileKind::nccl_log, " NCCL WARN "},
@@ -27,6 +28,8 @@ constexpr std::array marks{
     Mark{FileKind::watchdog, "ProcessGroupNCCL.cpp:"},
     Mark{FileKind::watchdog, "Watchdog caught collective operation timeout"},
     Mark{FileKind::traceback, "Traceback (most recent call last):"},
+    Mark{FileKind::traceback, "Root Cause (first observed failure)"},
+    Mark{FileKind::traceback, "srun: error: ", true},
     Mark{FileKind::training_log, "elapsed time per iteration (ms)"},
     Mark{FileKind::training_log, "consumed samples:"},
     Mark{FileKind::training_log, ":::MLLOG"},

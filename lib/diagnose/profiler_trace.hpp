@@ -43,7 +43,7 @@ struct DeviceTime {
     double copy_us = 0;          ///< memcpy and memset
     double copy_exposed_us = 0;  ///< … and no kernel of either kind
     double idle_us = 0;          ///< nothing ran
-    // Sums over kernels, which may overlap.
+    // Sums over the kernels of the whole trace, which may overlap.
     double matmul_us = 0, attention_us = 0, other_compute_us = 0;
     std::array<double, static_cast<std::size_t>(Collective::count_)> collective_us{};
     std::uint64_t kernels = 0;

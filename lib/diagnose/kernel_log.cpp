@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "diagnose/kernel_links.hpp"
 
 namespace railhead::diagnose {
 
@@ -35,26 +36,6 @@ std::string_view pci_address(std::string_view text) {
     return {};
 }
 
-/// The word that ends before `end`, without a colon.
-std::string_view word_before(std::string_view text, std::size_t end) {
-    auto before = trim(text.substr(0, end));
-    while (before.ends_with(':') || before.ends_with(',')) {
-        before.remove_suffix(1);
-    }
-    const auto start = before.find_last_of(" \t");
-    return start == std::string_view::npos ? before : before.substr(start + 1);
-}
-
-/// Whether `text` has `part` in small or capital letters; where.
-std::size_t find_ignoring_case(std::string_view text, std::string_view part) {
-    for (std::size_t at = 0; at + part.size() <= text.size(); ++at) {
-        if (equals_ignoring_case(text.substr(at, part.size()), part)) {
-            return at;
-        }
-    }
-    return std::string_view::npos;
-}
-
 /// "host kernel: " or "host kernel[0]: ": the host, which is taken off with it.
 std::string_view take_host(std::string_view& text) {
     const auto first = text.find(' ');
@@ -80,6 +61,16 @@ std::string_view killed_name(std::string_view text) {
     const auto process = text.find("illed process ");
     return process == std::string_view::npos ? std::string_view{}
                                              : word_after(text.substr(process), "(", ")");
+}
+
+/// What stands in every line that tells something: most lines have none of it.
+constexpr std::array<std::string_view, 14> tellers{
+    "Xid (",          "RmInitAdapter", "PCIe Bus Error",        "AER: ", "DPC: ",       "oom-kill:",
+    "illed process ", "EDAC MC",       "[Hardware Error]: CPU", "ink ",  "odule event", "Lustre",
+    "nfs: server ",   "INFO: task "};
+
+bool may_tell(std::string_view line) {
+    return std::ranges::any_of(tellers, [&](std::string_view teller) { return has(line, teller); });
 }
 
 }  // namespace
@@ -110,6 +101,9 @@ std::string_view name_of(KernelEventKind kind) {
 
 void KernelLogReader::read_line(std::string_view line) {
     ++log_.lines;
+    if (!may_tell(line)) {
+        return;
+    }
     auto text = line;
     when_ = take_when(text);
     if (when_.written.empty()) {
@@ -175,6 +169,9 @@ bool KernelLogReader::read_gpu(std::string_view text) {
 /// "mlx5_core 0000:3b:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)"
 bool KernelLogReader::read_pcie(std::string_view text) {
     const auto severity = text.find("PCIe Bus Error: severity=");
+    if (severity == std::string_view::npos && !has(text, "AER: ") && !has(text, "DPC: ")) {
+        return false;
+    }
     const bool corrected = has(text, "Correct");
     const bool fatal = has(text, "(Fatal)") || has(text, "Uncorrected, Fatal");
     const auto kind = corrected ? KernelEventKind::pcie_corrected
@@ -241,43 +238,11 @@ bool KernelLogReader::read_link(std::string_view text) {
         }
         return true;
     }
-    struct Words {
-        std::string_view text;
-        KernelEventKind kind;
-    };
-    static constexpr std::array words{
-        Words{"link status definitely down for interface", KernelEventKind::link_down},
-        Words{"link status definitely up for interface", KernelEventKind::link_up},
-        Words{"link is down", KernelEventKind::link_down},
-        Words{"link down", KernelEventKind::link_down},
-        Words{"link is up", KernelEventKind::link_up},
-        Words{"link active", KernelEventKind::link_up},
-        Words{"link up", KernelEventKind::link_up},
-    };
-    for (const auto& [said, kind] : words) {
-        const auto at = find_ignoring_case(text, said);
-        // Disks and USB say alike.
-        if (at == std::string_view::npos || has(text, "SATA") || has(text, "usb ")) {
-            continue;
-        }
-        auto rest = text.substr(at + said.size());
-        auto before = at;
-        if (const auto nic = find_ignoring_case(text.substr(0, at), "nic ");
-            nic != std::string_view::npos && nic + 4 == at) {
-            before = nic;
-        }
-        if (const auto port = find_ignoring_case(text.substr(0, before), "port");
-            port != std::string_view::npos) {
-            before = port;  // "mlx5_0: Port: 1 Link DOWN"
-        }
-        const bool named_after = said.ends_with("interface");
-        const auto device = named_after ? word_after(rest, " ", " ,") : word_before(text, before);
-        if (!device.empty()) {
-            add({kind, device});
-        }
-        return true;
+    const auto said = find_link_event(text);
+    if (said) {
+        add({said->kind, said->device});
     }
-    return false;
+    return said.has_value();
 }
 
 bool KernelLogReader::read_storage(std::string_view text) {
@@ -337,7 +302,8 @@ void KernelLogReader::put(KernelEvent event) {
 }
 
 void KernelLogReader::read_end() {
-    for (auto& [key, event] : announced_) {
+    for (auto& announced : announced_) {
+        auto& event = announced.second;
         const auto told = std::ranges::find_if(log_.events, [&](const KernelEvent& other) {
             return other.kind == event.kind && other.host == event.host &&
                    other.device == event.device;

@@ -13,6 +13,7 @@
 #include "diagnose/kind.hpp"
 #include "diagnose/machine_facts.hpp"
 #include "support/catch.hpp"
+#include "support/corpus.hpp"
 #include "support/diagnose_inputs.hpp"
 #include "support/machine_digest.hpp"
 
@@ -212,6 +213,21 @@ TEST_CASE("noise in any file stops no reader of any kind", "[diagnose]") {
     }
     // 5 kinds of job output and 16 others.
     CHECK(read == 21 * fixtures().size());
+}
+
+TEST_CASE("no failure is seen in public logs that have none", "[diagnose][corpus]") {
+    RAILHEAD_NEED_CORPUS();
+    std::size_t read = 0;
+    for (const auto* folder : {"nccl-log", "nccl-tests", "train-log"}) {
+        for (const auto& name : railhead::test::list_corpus(folder, "")) {
+            CAPTURE(folder, name);
+            CHECK(digest(FileKind::nccl_log,
+                         railhead::test::read_corpus(std::string{folder} + "/" + name)) ==
+                  "unfinished 0\n");
+            ++read;
+        }
+    }
+    CHECK(read >= 58);  // as many as INDEX.tsv lists
 }
 
 TEST_CASE("a pickle is named, and what to do with it", "[diagnose]") {

@@ -41,6 +41,11 @@ std::string lower(std::string_view text) {
     return out;
 }
 
+/// A state that does not say why a job ended: slurmctld may have told the node it was for.
+bool is_open(std::string_view state) {
+    return state == "REQUEUED" || state == "COMPLETING";
+}
+
 bool is_down(std::string_view state) {
     return state.starts_with("DOWN") || state.starts_with("FAIL") || state.starts_with("ERROR");
 }
@@ -134,18 +139,18 @@ class Counter {
 
     void judge(const JobAttempt& attempt, std::span<const std::string> nodes) {
         const auto state = short_state(attempt.state);
-        const bool of_node =
-            state == "NODE_FAIL" || (state == "REQUEUED" && !attempt.failed_node.empty());
+        const bool of_node = state == "NODE_FAIL" || (is_open(state) && !attempt.failed_node.empty());
         const bool may_be = count_.question.definition == Definition::rsc && state == "FAILED";
         if (!of_node && !may_be) {
             return;
         }
-        Failure failure{attempt.failed_node, *attempt.end_s, attempt.id, "FailedNode", {},
+        Failure failure{attempt.failed_node, *attempt.end_s, attempt.id, "FailedNode", {}, {},
                         attempt.from};
         const auto own = std::span{&attempt.failed_node, 1};
         const auto* event = event_at_end(attempt, attempt.failed_node.empty() ? nodes : own);
         if (event != nullptr) {
             failure.reason = event->reason;
+            failure.event_s = event->begin_s;
         }
         if (failure.node.empty() && event != nullptr) {
             failure.node = event->node;
@@ -187,22 +192,29 @@ class Counter {
                 times_.remove(event.node, event.begin_s, event.end_s.value_or(until_s_));
                 if (!is_planned(event) && is_down(event.state) && is_in_window(event.begin_s)) {
                     count_.failures.push_back({event.node, event.begin_s, {}, "its event",
-                                               event.reason, event.from});
+                                               event.reason, event.begin_s, event.from});
                 }
             }
         }
     }
 
+    /// Whether a node failed once: in one event, or, where that is not known, at one time.
+    static bool is_same(const Failure& first, const Failure& next) {
+        return first.event_s && next.event_s
+                   ? first.event_s == next.event_s
+                   : next.at_s - first.at_s <= before_end_s + after_end_s;
+    }
+
     /// A failure that ends several jobs of a node is one.
     void merge_repeated() {
-        std::unordered_map<std::string, std::int64_t> last;
+        std::unordered_map<std::string, Failure> last;
         std::erase_if(count_.failures, [&](const Failure& failure) {
             if (failure.node.empty()) {
                 return false;
             }
-            const auto [at, is_first] = last.try_emplace(failure.node, failure.at_s);
-            if (is_first || failure.at_s - at->second > before_end_s + after_end_s) {
-                at->second = failure.at_s;
+            const auto [at, is_first] = last.try_emplace(failure.node, failure);
+            if (is_first || !is_same(at->second, failure)) {
+                at->second = failure;
                 return false;
             }
             ++count_.repeated;

@@ -55,6 +55,7 @@ struct Failure {
     std::string job;      ///< empty: an idle node
     std::string_view how;  ///< why this node: "FailedNode", "its event"
     std::string reason;   ///< of the node's event; empty: there is none
+    std::optional<std::int64_t> event_s;  ///< when that began
     Origin from;
 };
 

@@ -20,7 +20,7 @@ constexpr std::int64_t about_s = before_end_s + after_end_s;
 bool is_well(const JobAttempt& attempt) {
     const auto state = short_state(attempt.state);
     return !attempt.end_s || state == "COMPLETED" || state == "RUNNING" || state == "PENDING" ||
-           state == "COMPLETING" || state == "SUSPENDED";
+           (state == "COMPLETING" && attempt.failed_node.empty()) || state == "SUSPENDED";
 }
 
 bool is_asked(const JobAttempt& attempt, const std::string& job) {
@@ -99,7 +99,7 @@ class Finder {
 bool belong_together(const Ending& a, const Ending& b) {
     const auto apart_s = std::abs(*a.attempt->end_s - *b.attempt->end_s);
     if (!a.node.empty() && a.node == b.node && apart_s <= about_s) {
-        return true;
+        return a.event == nullptr || b.event == nullptr || a.event == b.event;
     }
     if (a.event != nullptr && b.event != nullptr && a.event->reason == b.event->reason &&
         std::abs(a.event->begin_s - b.event->begin_s) <= after_end_s) {

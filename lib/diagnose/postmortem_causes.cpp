@@ -23,7 +23,8 @@ std::string_view state_of(const Ending& ending) {
 
 bool is_of_node(const Ending& ending) {
     const auto state = state_of(ending);
-    return state == "NODE_FAIL" || (state == "REQUEUED" && !ending.node.empty());
+    const bool is_open = state == "REQUEUED" || state == "COMPLETING";
+    return state == "NODE_FAIL" || (is_open && !ending.attempt->failed_node.empty());
 }
 
 bool has_reason(const Ending& ending, std::string_view text) {
@@ -56,7 +57,6 @@ Lines collect_from_node(const Ending& ending) {
                         "before the reboot)",
                         node),
             fmt::format("ipmitool sel elist, from the BMC of {} (power, temperature, memory)", node),
-            "slurmctld.log from 15 min before, as --log",
             fmt::format("on {}: nvidia-smi -q and dcgmi diag -r 2, once it is back", node)};
 }
 

@@ -19,7 +19,9 @@ using diagnose::FailureRateAnswer;
 using json = nlohmann::ordered_json;
 
 std::string rate_text(double per_1000_node_days) {
-    return fmt::format("{:.3g}", per_1000_node_days);
+    constexpr double many = 1000;  // from here on three digits would need an exponent
+    return per_1000_node_days < many ? fmt::format("{:.3g}", per_1000_node_days)
+                                     : fmt::format("{:.0f}", per_1000_node_days);
 }
 
 std::string left_out_text(const FailureCount& count) {

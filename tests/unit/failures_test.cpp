@@ -283,6 +283,14 @@ TEST_CASE("a node's death that ends several jobs is one failure", "[failures]") 
     const auto counted = count(records_of({first, second}));
     CHECK(counted.failures.size() == 1);
     CHECK(counted.repeated == 1);
+
+    // It came back and died again.
+    second.end_s = *second.end_s + 500;
+    const auto twice = records_of({first, second}, {event("n1", *first.end_s), event("n1", *second.end_s)});
+    CHECK(count(twice).failures.size() == 1);  // both events lie in the window of both ends
+    second.end_s = *second.end_s + 600;
+    const auto apart = records_of({first, second}, {event("n1", *first.end_s), event("n1", *second.end_s)});
+    CHECK(count(apart).failures.size() == 2);
 }
 
 TEST_CASE("the rate has Garwood's interval, and the gang its share of it", "[failures]") {

@@ -53,18 +53,20 @@ double node_bandwidth(const ChecklistQuestion& question, double nics,
                       std::vector<std::string>& assumptions) {
     const auto& nic = *question.nic;
     if (!question.nic_said) {
-        assumptions.push_back(fmt::format("{} of \"{}\" a node, as in the usual one ({}): --nic says "
-                                          "another.",
-                                          nics, nic.name, nic.usual_node));
+        assumptions.push_back(
+            fmt::format("{} of \"{}\" a node, as in the usual one ({}): --nic says "
+                        "another.",
+                        nics, nic.name, nic.usual_node));
     }
     if (nic.measured_bytes_per_s) {
         assumptions.push_back(fmt::format("A port of \"{}\" reaches {:.3g} GB/s ({}).", nic.name,
                                           *nic.measured_bytes_per_s / 1e9, nic.source));
         return nics * *nic.measured_bytes_per_s;
     }
-    assumptions.push_back(fmt::format("A port of \"{}\" reaches 94 % of its line, {:.3g} GB/s, as "
-                                      "HDR and NDR do.",
-                                      nic.name, usual_line_share * nic.port_bytes_per_s() / 1e9));
+    assumptions.push_back(
+        fmt::format("A port of \"{}\" reaches 94 % of its line, {:.3g} GB/s, as "
+                    "HDR and NDR do.",
+                    nic.name, usual_line_share * nic.port_bytes_per_s() / 1e9));
     return nics * usual_line_share * nic.port_bytes_per_s();
 }
 
@@ -94,8 +96,8 @@ Result<RunSizes> sizes_of(const ChecklistQuestion& question, double best,
                           std::vector<std::string>& assumptions) {
     const auto& accelerator = *question.accelerator;
     RunSizes run;
-    const auto per_node = question.gpus_per_node != 0 ? question.gpus_per_node
-                                                      : std::uint64_t{accelerator.per_node};
+    const auto per_node =
+        question.gpus_per_node != 0 ? question.gpus_per_node : std::uint64_t{accelerator.per_node};
     run.gpus_per_node = static_cast<double>(std::min(per_node, question.gpus));
     run.nodes = static_cast<double>((question.gpus + per_node - 1) / per_node);
     run.mfu = question.mfu;
@@ -124,9 +126,11 @@ Result<RunSizes> sizes_of(const ChecklistQuestion& question, double best,
     return run;
 }
 
-/// What would cost more than the run loses even where it costs least cannot be the cause.
+/// What would cost more than the run loses even where it costs least cannot be the cause.  Where
+/// the batch is assumed, it must be twice as much.
 bool costs_too_much(const Suspect& suspect, const RunSizes& run) {
-    return suspect.share.low > run.lost;
+    const double margin = run.tokens.is_exact() ? 1 : 2;
+    return suspect.share.low > margin * run.lost;
 }
 
 void sort_in(std::variant<Suspect, RuledOut>&& candidate, const RunSizes& run, Checklist& list) {
@@ -142,24 +146,25 @@ void sort_in(std::variant<Suspect, RuledOut>&& candidate, const RunSizes& run, C
              fmt::format("it costs at least {:.1f} % of a step here, and the run loses {:.1f} %",
                          suspect.share.low * 100, run.lost * 100)});
     } else if (suspect.share.high < least) {
-        list.ruled_out.push_back({suspect.id, suspect.title,
-                                  fmt::format("it costs at most {:.2g} % of a step here",
-                                              suspect.share.high * 100)});
+        list.ruled_out.push_back(
+            {suspect.id, suspect.title,
+             fmt::format("it costs at most {:.2g} % of a step here", suspect.share.high * 100)});
     } else {
         suspect.share.high = std::min(suspect.share.high, run.lost);
+        suspect.share.low = std::min(suspect.share.low, suspect.share.high);
         suspect.expected = std::clamp(suspect.expected, suspect.share.low, suspect.share.high);
         list.suspects.push_back(std::move(suspect));
     }
 }
 
 /// Fixes one after the other: each takes its share of the step as it is now, until what is left is
-/// the step of the best published run.
+/// the step of the best published run.  Only what is known to be there surely gives something.
 void compose(const RunSizes& run, Checklist& list) {
     Range left = {1, 1};  // of the step: after the least and after the greatest gains
     const auto mfu = [&](double step) { return std::min(run.best, run.mfu / step); };
     for (auto& suspect : list.suspects) {
         suspect.alone = {mfu(1 - suspect.share.low), mfu(1 - suspect.share.high)};
-        left.low = std::max(run.compute, left.low - suspect.share.low);
+        left.low = std::max(run.compute, left.low - (suspect.is_known ? suspect.share.low : 0));
         left.high = std::max(run.compute, left.high - suspect.share.high);
         suspect.after = {mfu(left.low), mfu(left.high)};
     }
@@ -179,7 +184,8 @@ const training::Nic* usual_nic(const training::Catalogue& catalogue,
 
 Result<Checklist> make_checklist(const ChecklistQuestion& question) {
     if (!(question.mfu > 0 && question.mfu < 1) || question.gpus == 0) {
-        return fail(Errc::bad_input, "an MFU is more than 0 % and less than 100 %, of at least a GPU");
+        return fail(Errc::bad_input,
+                    "an MFU is more than 0 % and less than 100 %, of at least a GPU");
     }
     const auto& accelerator = *question.accelerator;
     if (!accelerator.peak_tflops(question.precision)) {

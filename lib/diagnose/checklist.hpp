@@ -47,10 +47,11 @@ struct ChecklistQuestion {
 struct Suspect {
     std::string_view id;     ///< "socket"
     std::string_view title;  ///< "NCCL fell back to TCP sockets"
-    Range share;             ///< of the step's time that its fix gives back
+    bool is_known = false;   ///< what was said of the run makes it sure; else it may not be there
+    Range share;             ///< of the step's time that its fix gives back, where it is there
     double expected = 0;     ///< of the step's time; what the order goes by
-    Range alone;             ///< MFU after its fix and no other
-    Range after;             ///< MFU after its fix and all before it in the list
+    Range alone;             ///< MFU after its fix and no other, where it is there
+    Range after;             ///< MFU after its fix and all before it, those not there among them
     std::string arithmetic;  ///< how the share comes about, with numbers
     std::string_view source;
     std::vector<std::string> look;  ///< commands that show whether it is so
@@ -77,8 +78,8 @@ struct Checklist {
 [[nodiscard]] const training::Nic* usual_nic(const training::Catalogue& catalogue,
                                              const training::Accelerator& accelerator);
 
-/// Fails with `bad_input` where the MFU is no share, no NIC is known though there are several nodes,
-/// or nothing is published to compare the accelerator with.
+/// Fails with `bad_input` where the MFU is no share, no NIC is known though there are several
+/// nodes, or nothing is published to compare the accelerator with.
 [[nodiscard]] Result<Checklist> make_checklist(const ChecklistQuestion& question);
 
 }  // namespace railhead::diagnose

@@ -30,8 +30,7 @@ double pipeline_bubble(double stages, double microbatches, double chunks) {
 }
 
 double checkpoint_stall(double write_s, std::uint64_t nodes) {
-    const auto mtbf_s =
-        checkpoint::gang_mtbf_s(checkpoint::usual_rate().per_1000_node_days, nodes);
+    const auto mtbf_s = checkpoint::gang_mtbf_s(checkpoint::usual_rate().per_1000_node_days, nodes);
     return mtbf_s ? std::sqrt(write_s / (2 * *mtbf_s)) : 0;
 }
 

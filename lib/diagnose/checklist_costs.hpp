@@ -10,9 +10,9 @@ namespace railhead::diagnose {
 /// A run as the checklist counts with it.
 struct RunSizes {
     double mfu = 0, best = 0;
-    double lost = 0;            ///< of the step: 1 - mfu / best
-    double compute = 0;         ///< of the step, at the best published MFU: mfu / best
-    double flops_per_s = 0;     ///< of a GPU at the best published MFU
+    double lost = 0;         ///< of the step: 1 - mfu / best
+    double compute = 0;      ///< of the step, at the best published MFU: mfu / best
+    double flops_per_s = 0;  ///< of a GPU at the best published MFU
     double gpus_per_node = 0;
     double nodes = 0;
     double node_bytes_per_s = 0;  ///< of a node's NICs together, as measured; 0: one node
@@ -36,13 +36,13 @@ struct RunSizes {
 /// tokens, to the most.
 [[nodiscard]] Range slower_network(const RunSizes& run, Range bad_bytes_per_s);
 
-/// What all-reduces of tensor parallelism over `ways` GPUs take of the step at `bytes_per_s` of each:
-/// four a layer of 2 bytes an element, 2 (t - 1) / t of it on the wire, against 72 b s h^2 / t FLOPs:
-/// wire / compute = 16 (t - 1) FLOP/s / (72 h bytes/s).
+/// What all-reduces of tensor parallelism over `ways` GPUs take of the step at `bytes_per_s` of
+/// each: four a layer of 2 bytes an element, 2 (t - 1) / t of it on the wire, against 72 b s h^2 /
+/// t FLOPs: wire / compute = 16 (t - 1) FLOP/s / (72 h bytes/s).
 [[nodiscard]] double tensor_traffic(const RunSizes& run, double ways, double bytes_per_s);
 
-/// The pipeline's idle share of the step, (p - 1) / (v m + p - 1) with v chunks of the model a stage
-/// (Narayanan and others 2021, arXiv:2104.04473).
+/// The pipeline's idle share of the step, (p - 1) / (v m + p - 1) with v chunks of the model a
+/// stage (Narayanan and others 2021, arXiv:2104.04473).
 [[nodiscard]] double pipeline_bubble(double stages, double microbatches, double chunks);
 
 /// sqrt(w / (2 M)): what checkpoints of w seconds at Young's interval take, with M the MTBF of the

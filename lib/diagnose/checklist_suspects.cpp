@@ -62,8 +62,7 @@ Candidate socket_fallback(const ChecklistQuestion& /*question*/, const RunSizes&
     constexpr double tcp_bytes_per_s = 10e9;
     auto suspect = network_fault(id, title, run, {tcp_bytes_per_s, tcp_bytes_per_s});
     suspect.source = "TCP on 100GbE reaches 10 GB/s (NVIDIA GTC24 NCCL slides)";
-    suspect.look = {"NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET srun ... 2>&1 | grep 'Using network'",
-                    "railhead health"};
+    suspect.look = {"NCCL_DEBUG=INFO srun ... 2>&1 | grep 'Using network'", "railhead health"};
     suspect.fix =
         "make the log say \"Using network IB\" (or the fabric's plugin): pass /dev/infiniband into "
         "the container, lift memlock, load the plugin; NCCL_NET=IB stops a silent fallback";
@@ -80,7 +79,8 @@ Candidate gdr_off(const ChecklistQuestion& /*question*/, const RunSizes& run) {
     const double bad = run.node_bytes_per_s * without;
     auto suspect = network_fault(id, title, run, {bad, bad});
     suspect.source = "33.3 GB/s without it, 93 GB/s with it, on two A100 nodes (NVIDIA/nccl #1412)";
-    suspect.look = {"NCCL_DEBUG=INFO srun ... 2>&1 | grep -c GDRDMA", "lsmod | grep nvidia_peermem"};
+    suspect.look = {"NCCL_DEBUG=INFO srun ... 2>&1 | grep -c GDRDMA",
+                    "lsmod | grep nvidia_peermem"};
     suspect.fix =
         "modprobe nvidia-peermem on each node (or dma-buf with open kernel modules); "
         "NCCL_NET_GDR_LEVEL=PHB where GPU and NIC are farther apart than a PCIe switch";
@@ -101,8 +101,7 @@ Candidate missing_rails(const ChecklistQuestion& /*question*/, const RunSizes& r
     auto suspect = network_fault(id, title, run, bad);
     suspect.source = "from one NIC of the node in use to all but one";
     suspect.look = {"NCCL_DEBUG=INFO srun ... 2>&1 | grep 'NET/IB : Using'",
-                    "railhead rails; railhead health",
-                    "all_reduce_perf -b 8M -e 8G -f 2 -g 1"};
+                    "railhead rails; railhead health", "all_reduce_perf -b 8M -e 8G -f 2 -g 1"};
     suspect.fix =
         "one exact list of the compute NICs on every node, NCCL_IB_HCA==mlx5_0,mlx5_1,...: "
         "railhead rails prints it, the plugin sets it";
@@ -120,8 +119,9 @@ Candidate spread_placement(const ChecklistQuestion& /*question*/, const RunSizes
     auto suspect = network_fault(id, title, run, {bad, bad});
     suspect.source = "more than 30 % of bandwidth lost on fragmented racks (Meta, SIGCOMM 2024)";
     suspect.look = {"railhead verify-placement JOB"};
-    suspect.fix = "#SBATCH --switches=1 (or as many as the gang needs): the gang rule of "
-                  "railhead.toml sets it";
+    suspect.fix =
+        "#SBATCH --switches=1 (or as many as the gang needs): the gang rule of "
+        "railhead.toml sets it";
     return suspect;
 }
 
@@ -136,14 +136,17 @@ Candidate thin_network(const ChecklistQuestion& /*question*/, const RunSizes& ru
     suspect.title = title;
     suspect.share = {exposed_gradients(run, run.node_bytes_per_s, run.tokens.high),
                      exposed_gradients(run, run.node_bytes_per_s, run.tokens.low)};
+    suspect.is_known = run.tokens.is_exact();
     suspect.arithmetic = fmt::format(
         "gradients at {} a node beyond the two thirds of compute that hide them, {:.0f} to {:.0f} "
         "tokens a step of a replica",
         gb_per_s(run.node_bytes_per_s), run.tokens.low, run.tokens.high);
     suspect.source = "6 bytes a parameter against 6 FLOPs a token; GB/s of a NIC by the catalogue";
-    suspect.look = {"nsys profile -t cuda,nvtx -y 60 -d 30 ...; nsys stats -r cuda_gpu_kern_sum"};
-    suspect.fix = "accumulate gradients over more micro-batches, or shard weights inside a node only "
-                  "(hybrid sharding)";
+    suspect.look = {"nsys profile -t cuda,nvtx -y 60 -d 30 -o step ...",
+                    "nsys stats -r cuda_gpu_kern_sum step.nsys-rep"};
+    suspect.fix =
+        "accumulate gradients over more micro-batches, or shard weights inside a node only "
+        "(hybrid sharding)";
     return suspect;
 }
 
@@ -168,17 +171,19 @@ Candidate tensor_across(const ChecklistQuestion& question, const RunSizes& run) 
     suspect.id = id;
     suspect.title = title;
     suspect.share = {0, std::max(0.0, tensor_traffic(run, ways, nic) - inside)};
-    if (ways > run.gpus_per_node) {
+    if (question.tensor_parallel && ways > run.gpus_per_node) {
+        suspect.is_known = true;
         suspect.share.low = suspect.share.high;
     }
     suspect.arithmetic =
         fmt::format("all-reduces over {:.0f} GPUs, hidden {:.0f}, at {} a GPU instead of {}", ways,
                     run.hidden, gb_per_s(nic), gb_per_s(run.scale_up_bytes_per_s));
     suspect.source = "16 (t - 1) FLOP/s / (72 h bytes/s) (arXiv:1909.08053, arXiv:2104.04473)";
-    suspect.look = {"railhead order --help; srun -l bash -c 'echo $SLURM_PROCID $SLURM_NODEID'"};
-    suspect.fix = fmt::format("tensor parallel size at most {:.0f}, ranks in block order: "
-                              "srun --distribution=block",
-                              run.gpus_per_node);
+    suspect.look = {"srun -l bash -c 'echo $SLURM_PROCID $SLURM_NODEID'"};
+    suspect.fix = fmt::format(
+        "tensor parallel size at most {:.0f}, ranks in block order: "
+        "srun --distribution=block",
+        run.gpus_per_node);
     return suspect;
 }
 
@@ -191,10 +196,10 @@ Candidate lost_peers(const ChecklistQuestion& question, const RunSizes& run) {
     if (!(run.scale_up_bytes_per_s > run.pcie_bytes_per_s) || !(run.pcie_bytes_per_s > 0)) {
         return RuledOut{id, title, "the catalogue knows no link of these GPUs faster than PCIe"};
     }
-    const double ways = question.tensor_parallel
-                            ? std::min(static_cast<double>(*question.tensor_parallel),
-                                       run.gpus_per_node)
-                            : run.gpus_per_node;
+    const double ways =
+        question.tensor_parallel
+            ? std::min(static_cast<double>(*question.tensor_parallel), run.gpus_per_node)
+            : run.gpus_per_node;
     Suspect suspect;
     suspect.id = id;
     suspect.title = title;
@@ -205,9 +210,10 @@ Candidate lost_peers(const ChecklistQuestion& question, const RunSizes& run) {
         ways, run.hidden, gb_per_s(run.pcie_bytes_per_s), gb_per_s(run.scale_up_bytes_per_s));
     suspect.source = "16 (t - 1) FLOP/s / (72 h bytes/s) (arXiv:1909.08053); NVIDIA/nccl #1066";
     suspect.look = {"NCCL_DEBUG=INFO srun ... 2>&1 | grep -c 'via SHM'", "nvidia-smi nvlink -s",
-                    "all_reduce_perf -b 8M -e 8G -f 2 -g 1   # on one node"};
-    suspect.fix = "ask for GPUs by node, --gpus-per-node=N --gpu-bind=none, not --gpus-per-task: "
-                  "every rank must see all GPUs of its node";
+                    "srun -N1 -n8 all_reduce_perf -b 8M -e 8G -f 2 -g 1"};
+    suspect.fix =
+        "ask for GPUs by node, --gpus-per-node=N --gpu-bind=none, not --gpus-per-task: "
+        "every rank must see all GPUs of its node";
     return suspect;
 }
 
@@ -215,9 +221,9 @@ Candidate bubble(const ChecklistQuestion& question, const RunSizes& run) {
     constexpr std::string_view id = "bubble";
     constexpr std::string_view title = "The pipeline is idle between micro-batches";
     if (question.pipeline_parallel ? *question.pipeline_parallel < 2 : run.nodes < 2) {
-        return RuledOut{id, title,
-                        question.pipeline_parallel ? "the run has no pipeline"
-                                                   : "one node needs no pipeline"};
+        return RuledOut{
+            id, title,
+            question.pipeline_parallel ? "the run has no pipeline" : "one node needs no pipeline"};
     }
     constexpr double deepest = 16;
     constexpr double chunks = 4;
@@ -229,18 +235,20 @@ Candidate bubble(const ChecklistQuestion& question, const RunSizes& run) {
     Suspect suspect;
     suspect.id = id;
     suspect.title = title;
-    suspect.share.high = pipeline_bubble(stages, microbatches, 1) -
-                         pipeline_bubble(stages, microbatches, chunks);
+    suspect.share.high =
+        pipeline_bubble(stages, microbatches, 1) - pipeline_bubble(stages, microbatches, chunks);
     const bool known = question.pipeline_parallel && question.microbatches;
+    suspect.is_known = known;
     suspect.share.low = known ? suspect.share.high : 0;
     suspect.arithmetic = fmt::format(
         "(p - 1) / (m + p - 1) with {}{:.0f} stages and {:.0f} micro-batches, less what 4 chunks a "
         "stage leave",
         known ? "" : "up to ", stages, microbatches);
     suspect.source = "arXiv:2104.04473; 16 stages as Llama 3 405B (arXiv:2407.21783)";
-    suspect.look = {"the log's arguments: pipeline size, global batch / (micro-batch x data parallel)"};
-    suspect.fix = "more micro-batches (four times the stages), interleaved stages "
-                  "(--num-layers-per-virtual-pipeline-stage), fewer stages";
+    suspect.look = {"railhead diagnose train.log"};
+    suspect.fix =
+        "more micro-batches (four times the stages), interleaved stages "
+        "(--num-layers-per-virtual-pipeline-stage), fewer stages";
     return suspect;
 }
 
@@ -259,17 +267,20 @@ Candidate recomputation(const ChecklistQuestion& question, const RunSizes& run) 
     // Of full, what selective leaves is not given back.
     suspect.share = {0, run.compute * (full_measured - selective)};
     if (question.recompute == Recompute::full) {
+        suspect.is_known = true;
         suspect.share.low = run.compute * (full_flops - selective);
     } else if (question.recompute == Recompute::selective) {
         suspect.share = {0, run.compute * selective};
     }
-    suspect.arithmetic = fmt::format("full +33 % FLOPs, +39 % time as measured; selective +4 %; of "
-                                     "the {} of the step that compute needs",
-                                     percent(run.compute));
+    suspect.arithmetic = fmt::format(
+        "full +33 % FLOPs, +39 % time as measured; selective +4 %; of "
+        "the {} of the step that compute needs",
+        percent(run.compute));
     suspect.source = "Korthikanti and others 2022 (arXiv:2205.05198), 22B layer";
-    suspect.look = {"the log's arguments: recompute_granularity, activation_checkpointing"};
-    suspect.fix = "selective recomputation with sequence parallelism and flash attention; shard the "
-                  "optimizer for the memory";
+    suspect.look = {"grep -i -e recompute -e checkpoint_activations train.log"};
+    suspect.fix =
+        "selective recomputation with sequence parallelism and flash attention; shard the "
+        "optimizer for the memory";
     return suspect;
 }
 
@@ -298,7 +309,8 @@ Candidate overlap(const ChecklistQuestion& /*question*/, const RunSizes& run) {
     constexpr std::string_view look =
         "nsys profile -t cuda,nvtx ...: NCCL kernels with no GEMM beside them";
     constexpr std::string_view fix =
-        "--overlap-grad-reduce --overlap-param-gather --tp-comm-overlap (Megatron); prefetch of FSDP";
+        "--overlap-grad-reduce --overlap-param-gather --tp-comm-overlap (Megatron); prefetch of "
+        "FSDP";
     return has_network(run) ? ablated({"overlap", "Communication is not hidden behind compute",
                                        53.3, 59.5, look, fix})
                             : ablated({"overlap", "Communication is not hidden behind compute",
@@ -312,8 +324,8 @@ Candidate operators(const ChecklistQuestion& /*question*/, const RunSizes& /*run
 }
 
 Candidate host(const ChecklistQuestion& /*question*/, const RunSizes& /*run*/) {
-    return ablated({"host", "The host is late with launches (garbage collection, CPU binding)", 61.2,
-                    62.3, "nsys profile -t cuda,osrt: gaps between kernels; railhead why",
+    return ablated({"host", "The host is late with launches (garbage collection, CPU binding)",
+                    61.2, 62.3, "nsys profile -t cuda,osrt: gaps between kernels; railhead why",
                     "bind tasks to the CPUs of their GPU (the plugin does); gc.freeze(), collect "
                     "every 1000 steps on all ranks together"});
 }
@@ -338,10 +350,11 @@ Candidate straggler(const ChecklistQuestion& /*question*/, const RunSizes& run) 
         fmt::format("0.5 % of machines are 10 % slower: {} of jobs of {:.0f} nodes have one",
                     percent(chance), run.nodes);
     suspect.source = "MegaScale (arXiv:2402.15627), section 6.3";
-    suspect.look = {"dcgmi dmon -e 100,140,150,155,203,204   # clocks, temperature, power, use",
-                    "nvidia-smi -q -d PERFORMANCE", "dcgmi diag -r 3"};
-    suspect.fix = "run a GEMM on each GPU apart, drain the slow one "
-                  "(scontrol update nodename=N state=drain reason=...), requeue";
+    suspect.look = {"dcgmi dmon -e 100,140,150,155,203,204", "nvidia-smi -q -d PERFORMANCE",
+                    "dcgmi diag -r 3"};
+    suspect.fix =
+        "run a GEMM on each GPU apart, drain the slow one "
+        "(scontrol update nodename=N state=drain reason=...), requeue";
     return suspect;
 }
 
@@ -353,8 +366,9 @@ Candidate loader(const ChecklistQuestion& /*question*/, const RunSizes& /*run*/)
     suspect.title = "GPUs wait for samples";
     suspect.share = {0, most};
     suspect.expected = most * of_text;
-    suspect.arithmetic = "half of the time or more with images and audio; a tenth of that is "
-                         "expected where text is trained on (our judgement: 4 bytes a token)";
+    suspect.arithmetic =
+        "half of the time or more with images and audio; a tenth of that is "
+        "expected where text is trained on (our judgement: 4 bytes a token)";
     suspect.source = "Mohan and others 2021 (arXiv:2007.06775)";
     suspect.look = {"a run of 50 steps on made-up samples: is a step as long?",
                     "nsys profile -t cuda,nvtx,osrt: gaps at the start of steps"};
@@ -373,8 +387,9 @@ Candidate checkpoints(const ChecklistQuestion& /*question*/, const RunSizes& run
         "sqrt(w / (2 MTBF)) with w up to 148.8 s on {} nodes at the usual failure rate", nodes);
     suspect.source = "PyTorch DCP: 148.8 s blocking, 6.3 s asynchronous; rate by railhead ckpt";
     suspect.look = {"railhead mfu LOG: steps right after a checkpoint", "railhead ckpt --help"};
-    suspect.fix = "asynchronous checkpoints, sharded over all ranks, at the interval that railhead "
-                  "ckpt gives";
+    suspect.fix =
+        "asynchronous checkpoints, sharded over all ranks, at the interval that railhead "
+        "ckpt gives";
     return suspect;
 }
 
@@ -382,10 +397,9 @@ Candidate checkpoints(const ChecklistQuestion& /*question*/, const RunSizes& run
 
 std::vector<Candidate> all_suspects(const ChecklistQuestion& question, const RunSizes& run) {
     constexpr Candidate (*makers[])(const ChecklistQuestion&, const RunSizes&) = {
-        socket_fallback, gdr_off,  missing_rails, spread_placement, thin_network,
-        tensor_across,   lost_peers, bubble,      recomputation,    overlap,
-        operators,       host,     batch,         straggler,        loader,
-        checkpoints};
+        socket_fallback, gdr_off,   missing_rails, spread_placement, thin_network, tensor_across,
+        lost_peers,      bubble,    recomputation, overlap,          operators,    host,
+        batch,           straggler, loader,        checkpoints};
     std::vector<Candidate> all;
     for (const auto make : makers) {
         all.push_back(make(question, run));

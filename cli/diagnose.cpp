@@ -1,9 +1,16 @@
 // railhead diagnose: why is a run slow, or dead, and what is to be done?
+#include <algorithm>
 #include <memory>
+#include <utility>
 
+#include "base/text.hpp"
 #include "command.hpp"
+#include "diagnose/intake.hpp"
 #include "diagnose_options.hpp"
+#include "progress.hpp"
 #include "report/checklist.hpp"
+#include "report/diagnosis.hpp"
+#include "text_stream.hpp"
 
 namespace railhead::cli {
 
@@ -26,6 +33,102 @@ void print_checklist(const DiagnoseOptions& options, const diagnose::ChecklistQu
                                  : report::checklist_text(question, *list));
 }
 
+/// Feeds a file of any size to `intake`.  What was read before an error counts.
+bool read_file(const std::string& path, diagnose::Intake& intake, Console& console) {
+    auto stream = TextStream::open(path);
+    if (!stream) {
+        console.fail(stream.error());
+        return false;
+    }
+    Progress progress{console, "railhead: reading " + printable(path)};
+    intake.begin_file(path == "-" ? "standard input" : path);
+    while (true) {
+        const auto piece = stream->read();
+        if (!piece) {
+            console.warn(piece.error());
+            break;
+        }
+        if (piece->empty()) {
+            break;
+        }
+        intake.feed(*piece);
+        if (stream->size() > 0) {
+            progress.show(std::min(stream->done(), stream->size()), stream->size());
+        }
+    }
+    intake.end_file();
+    return true;
+}
+
+std::optional<diagnose::Facts> read_facts(const std::vector<std::string>& files,
+                                          const diagnose::Given& given, Console& console) {
+    diagnose::Intake intake{given};
+    for (const auto& file : files) {
+        if (!read_file(file, intake, console)) {
+            return std::nullopt;
+        }
+    }
+    return intake.take();
+}
+
+/// The run before, for --baseline.
+bool add_baseline(const DiagnoseOptions& options, const diagnose::Given& given,
+                  report::DiagnosisReport& report, Console& console) {
+    if (options.baseline.empty()) {
+        return true;
+    }
+    const auto before = read_facts({options.baseline}, given, console);
+    if (!before) {
+        return false;
+    }
+    const auto* then = before->main_training();
+    const auto* now = report.facts->main_training();
+    if (then == nullptr || now == nullptr) {
+        console.fail({Errc::bad_input,
+                      then == nullptr ? "--baseline has no line about a training step"
+                                      : "no file has a line about a training step to compare with "
+                                        "--baseline",
+                      {}});
+        return false;
+    }
+    auto comparison = diagnose::compare(*then, *now);
+    if (!comparison) {
+        console.fail(comparison.error());
+        return false;
+    }
+    report.comparison = std::move(*comparison);
+    report.baseline = options.baseline;
+    return true;
+}
+
+void print_diagnosis(const DiagnoseOptions& options, const diagnose::Given& given,
+                     Console& console) {
+    const auto facts = read_facts(options.files, given, console);
+    if (!facts) {
+        return;
+    }
+    const auto rules = diagnose::all_rules();
+    report::DiagnosisReport report;
+    report.facts = &*facts;
+    report.diagnosis = diagnose::diagnose(*facts, rules);
+    report.waterfall = diagnose::make_waterfall(*facts, report.diagnosis);
+    if (!add_baseline(options, given, report, console)) {
+        return;
+    }
+    console.out << (options.json ? report::diagnosis_json(report) : report::diagnosis_text(report));
+    switch (report.diagnosis.verdict) {
+        case diagnose::Verdict::healthy:
+            break;
+        case diagnose::Verdict::cause_found:
+        case diagnose::Verdict::symptom_only:
+            console.leave(Exit::findings);
+            break;
+        case diagnose::Verdict::nothing_to_see:
+            console.leave(Exit::usage);
+            break;
+    }
+}
+
 void run(const DiagnoseOptions& options, Console& console) {
     const auto catalogue = read_catalogue(options.catalogs, console);
     if (!catalogue) {
@@ -35,7 +138,14 @@ void run(const DiagnoseOptions& options, Console& console) {
     if (!question) {
         return console.fail(question.error());
     }
-    print_checklist(options, *question, console);
+    if (options.files.empty()) {
+        return print_checklist(options, *question, console);
+    }
+    const auto given = read_given(options, *question, *catalogue);
+    if (!given) {
+        return console.fail(given.error());
+    }
+    print_diagnosis(options, *given, console);
 }
 
 void add_run_options(CLI::App& command, DiagnoseOptions& options) {
@@ -63,10 +173,14 @@ void add_run_options(CLI::App& command, DiagnoseOptions& options) {
 void add_diagnose(CLI::App& app, Console& console) {
     auto options = std::make_shared<DiagnoseOptions>();
     auto* command = app.add_subcommand("diagnose", "Why a run is slow, or dead, and what to do");
+    command->add_option(
+        "files", options->files,
+        "Logs, tables and configurations of a run, also of gzip; - is standard input");
+    command->add_option("--baseline", options->baseline, "Log of a run that was well");
     add_run_options(*command, *options);
     add_catalog_option(*command, options->catalogs);
     add_model_options(*command, options->model);
-    command->add_flag("--json", options->json, "Write JSON");
+    command->add_flag("--json", options->json, "Write JSON, schema railhead.diagnose/1");
     command->callback([options, &console] { run(*options, console); });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -102,6 +103,47 @@ Result<double> read_mfu(const std::string& text) {
             fmt::format("--mfu \"{}\" is no percentage from 1 to 99: --mfu 22", printable(text)));
     }
     return percent / 100;
+}
+
+Result<diagnose::Given> read_given(const DiagnoseOptions& options,
+                                   const diagnose::ChecklistQuestion& question,
+                                   const training::Catalogue& catalogue) {
+    if (options.mfu) {
+        return fail(Errc::bad_input,
+                    "--mfu is for a checklist without files: logs have their own MFU");
+    }
+    diagnose::Given given;
+    given.hardware.accelerator = question.accelerator;
+    given.hardware.nic = question.nic_said ? question.nic : nullptr;
+    given.hardware.gpus = question.gpus;
+    given.hardware.gpus_per_node = question.gpus_per_node;
+    given.hardware.nics_per_node = question.nics_per_node;
+    auto& mfu = given.mfu;
+    mfu.accelerator = question.accelerator;
+    mfu.recompute = question.recompute;
+    if (!options.precision.empty()) {
+        mfu.precision = question.precision;
+    }
+    if (question.gpus != 0) {
+        mfu.gpus = static_cast<double>(question.gpus);
+        mfu.inputs.push_back({"GPUs", fmt::format("{}", question.gpus), "--gpus"});
+    }
+    QuantityReader reader;
+    reader.read("--batch", options.batch, Quantity::count, mfu.batch);
+    if (reader.error()) {
+        return tl::unexpected{*reader.error()};
+    }
+    if (!options.model.name.empty() || says_model(options.model)) {
+        auto shape = read_model(options.model, catalogue);
+        if (!shape) {
+            return propagate(shape);
+        }
+        mfu.shape = std::move(*shape);
+        const bool sized = mfu.shape.layers > 0 || mfu.shape.parameters;
+        mfu.shape_from = sized ? "the command line" : "";
+    }
+    mfu.sequence_typed = options.model.sequence.has_value();
+    return given;
 }
 
 Result<diagnose::ChecklistQuestion> read_run(const DiagnoseOptions& options,

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "diagnose/checklist.hpp"
+#include "diagnose/intake.hpp"
 #include "model_options.hpp"
 #include "training/catalogue.hpp"
 
@@ -30,5 +31,10 @@ struct DiagnoseOptions {
 /// `bad_input` or `not_found`, naming the option.
 [[nodiscard]] Result<diagnose::ChecklistQuestion> read_run(const DiagnoseOptions& options,
                                                            const training::Catalogue& catalogue);
+
+/// The same for logs.  --mfu is none of it: logs have their own.
+[[nodiscard]] Result<diagnose::Given> read_given(const DiagnoseOptions& options,
+                                                 const diagnose::ChecklistQuestion& question,
+                                                 const training::Catalogue& catalogue);
 
 }  // namespace railhead::cli

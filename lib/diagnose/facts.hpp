@@ -17,7 +17,8 @@
 
 namespace railhead::diagnose {
 
-/// What a rule may need.  A rule whose input is missing answers that it does not know, and names it.
+/// What a rule may need.  A rule whose input is missing answers that it does not know, and names
+/// it.
 enum class Input : std::uint8_t {
     training_log,
     step_times,

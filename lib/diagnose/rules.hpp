@@ -42,17 +42,17 @@ struct Finding {
     Confidence confidence = Confidence::likely;
     std::string what;  ///< what was found, with numbers: whole sentences
     std::vector<Evidence> evidence;
-    std::vector<std::string> fix;        ///< commands and settings, in the order to try them
-    std::optional<double> step_share;    ///< of the step's time that it takes
-    std::string expected;                ///< what is to be expected after it, with the arithmetic
-    std::vector<Input> missing;          ///< what an unknown answer needs: any of them may be it
-    std::string_view consequence_of;     ///< id of the rule whose finding explains this one
+    std::vector<std::string> fix;      ///< commands and settings, in the order to try them
+    std::optional<double> step_share;  ///< of the step's time that it takes
+    std::string expected;              ///< what is to be expected after it, with the arithmetic
+    std::vector<Input> missing;        ///< what an unknown answer needs: any of them may be it
+    std::string_view consequence_of;   ///< id of the rule whose finding explains this one
 };
 
 struct Rule {
-    std::string_view id;         ///< "socket-fallback"
-    std::string_view looks_for;  ///< "NCCL uses TCP sockets between nodes"
-    std::string_view why;        ///< why it matters
+    std::string_view id;                         ///< "socket-fallback"
+    std::string_view looks_for;                  ///< "NCCL uses TCP sockets between nodes"
+    std::string_view why;                        ///< why it matters
     std::span<const std::string_view> explains;  ///< ids of rules whose findings follow from it
     Finding (*check)(const Facts& facts);
 };

@@ -64,11 +64,11 @@ Finding find_wrong(const Facts& facts) {
         if (one.table.wrong() == 0) {
             return not_found();
         }
-        auto finding = found(
-            Confidence::certain,
-            fmt::format("{} came out wrong: memory, a link or a library corrupts data.",
-                        count_of(one.table.wrong(), "value")),
-            {whole(one, "#wrong")});
+        auto finding =
+            found(Confidence::certain,
+                  fmt::format("{} came out wrong: memory, a link or a library corrupts data.",
+                              count_of(one.table.wrong(), "value")),
+                  {whole(one, "#wrong")});
         finding.fix = {"dcgmi diag -r 4 on each node",
                        "the same table on each node apart, then on pairs: which node is in all",
                        "NCCL_PROTO=Simple tells whether the LL protocols are at fault"};
@@ -102,12 +102,12 @@ Finding slow_network(const Facts& facts, const BandwidthFacts& one) {
     if (hardware.nic == nullptr || one.table.hosts == 0) {
         return unknown({Input::network});
     }
-    const double nics = static_cast<double>(
-        hardware.nics_per_node != 0 ? hardware.nics_per_node
-                                    : std::uint64_t{hardware.nic->per_node});
+    const double nics =
+        static_cast<double>(hardware.nics_per_node != 0 ? hardware.nics_per_node
+                                                        : std::uint64_t{hardware.nic->per_node});
     constexpr double of_line = 0.94;  // 23.5 of 25 GB/s, 47 of 50
-    const double port = hardware.nic->measured_bytes_per_s.value_or(
-        of_line * hardware.nic->port_bytes_per_s());
+    const double port =
+        hardware.nic->measured_bytes_per_s.value_or(of_line * hardware.nic->port_bytes_per_s());
     const double expected = nics * port / 1e9;
     constexpr double healthy = 0.7;
     const double share = best_busbw(*row) / expected;
@@ -124,14 +124,13 @@ Finding slow_network(const Facts& facts, const BandwidthFacts& one) {
     finding.fix = {"NCCL_DEBUG=INFO in the same test, and railhead diagnose on its output",
                    "railhead rails; railhead health on each node",
                    "lsmod | grep nvidia_peermem; modprobe nvidia-peermem"};
-    finding.expected = fmt::format("{:.3g} GB/s: {:.0f} x {:.3g} GB/s a port", expected, nics,
-                                   port / 1e9);
+    finding.expected =
+        fmt::format("{:.3g} GB/s: {:.0f} x {:.3g} GB/s a port", expected, nics, port / 1e9);
     return finding;
 }
 
 Finding find_slow_network(const Facts& facts) {
-    return over_tables(facts,
-                       [&](const BandwidthFacts& one) { return slow_network(facts, one); });
+    return over_tables(facts, [&](const BandwidthFacts& one) { return slow_network(facts, one); });
 }
 
 Finding find_lost_nvlink(const Facts& facts) {
@@ -167,7 +166,8 @@ Finding find_lost_nvlink(const Facts& facts) {
     });
 }
 
-/// The slowest fabric that is known to be well takes 161 us for 8 bytes on two nodes (AWS p4d, EFA).
+/// The slowest fabric that is known to be well takes 161 us for 8 bytes on two nodes (AWS p4d,
+/// EFA).
 Finding find_latency(const Facts& facts) {
     return over_tables(facts, [](const BandwidthFacts& one) {
         std::vector<double> times;
@@ -217,10 +217,10 @@ Finding find_dip(const Facts& facts) {
             if (best != nullptr && best_busbw(row) < kept * best_busbw(*best)) {
                 auto finding = found(
                     Confidence::possible,
-                    fmt::format("{:.4g} MiB reach {:.3g} GB/s, where {:.4g} MiB reached {:.3g} GB/s: "
-                                "large messages should be no slower.",
-                                row.bytes / mib, best_busbw(row), best->bytes / mib,
-                                best_busbw(*best)),
+                    fmt::format(
+                        "{:.4g} MiB reach {:.3g} GB/s, where {:.4g} MiB reached {:.3g} GB/s: "
+                        "large messages should be no slower.",
+                        row.bytes / mib, best_busbw(row), best->bytes / mib, best_busbw(*best)),
                     {whole(one, row_text(row))});
                 finding.role = Role::symptom;
                 finding.fix = {"run it again while the network is idle: other jobs share links",
@@ -238,16 +238,31 @@ Finding find_dip(const Facts& facts) {
 }
 
 constexpr Rule rules[] = {
-    {"wrong-results", "collectives with wrong results", "a model that is trained on them is lost",
-     {}, find_wrong},
-    {"slow-network", "less bandwidth between nodes than their NICs have",
-     "gradients that take longer than the backward pass stop the GPUs", {}, find_slow_network},
-    {"no-nvlink", "GPUs of a node that talk over PCIe", "NVLink is ten times faster", {},
+    {"wrong-results",
+     "collectives with wrong results",
+     "a model that is trained on them is lost",
+     {},
+     find_wrong},
+    {"slow-network",
+     "less bandwidth between nodes than their NICs have",
+     "gradients that take longer than the backward pass stop the GPUs",
+     {},
+     find_slow_network},
+    {"no-nvlink",
+     "GPUs of a node that talk over PCIe",
+     "NVLink is ten times faster",
+     {},
      find_lost_nvlink},
-    {"high-latency", "small collectives that take long",
-     "pipelines and tensor parallelism wait for small messages all the time", {}, find_latency},
-    {"bandwidth-dip", "large messages that are slower than smaller ones",
-     "gradients are sent in large messages", {}, find_dip},
+    {"high-latency",
+     "small collectives that take long",
+     "pipelines and tensor parallelism wait for small messages all the time",
+     {},
+     find_latency},
+    {"bandwidth-dip",
+     "large messages that are slower than smaller ones",
+     "gradients are sent in large messages",
+     {},
+     find_dip},
 };
 
 }  // namespace

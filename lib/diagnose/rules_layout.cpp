@@ -36,8 +36,7 @@ std::optional<double> microbatches_of(const TrainingFacts& training) {
     if (!batch || !micro || !world || !(*micro > 0) || !(*world > 0)) {
         return std::nullopt;
     }
-    const double replicas =
-        training.said(Topic::data_parallel).value_or(*world / (tp * pp * cp));
+    const double replicas = training.said(Topic::data_parallel).value_or(*world / (tp * pp * cp));
     return replicas > 0 ? std::optional{*batch / (*micro * replicas)} : std::nullopt;
 }
 
@@ -91,12 +90,13 @@ Finding find_tensor_across(const Facts& facts) {
     if (*ways <= static_cast<double>(node)) {
         return not_found();
     }
-    auto finding = found(
-        Confidence::certain,
-        fmt::format("Tensor parallelism of {:.0f} is wider than a node of {} GPUs: four all-reduces "
-                    "a layer go over the network.",
-                    *ways, node),
-        {line_of(*training, Topic::tensor_parallel)});
+    auto finding =
+        found(Confidence::certain,
+              fmt::format(
+                  "Tensor parallelism of {:.0f} is wider than a node of {} GPUs: four all-reduces "
+                  "a layer go over the network.",
+                  *ways, node),
+              {line_of(*training, Topic::tensor_parallel)});
     finding.fix = {fmt::format("--tensor-model-parallel-size {} and more pipeline stages", node)};
     finding.expected = "railhead size tells the step of a layout before it is run";
     return finding;
@@ -119,8 +119,8 @@ Finding find_recompute(const Facts& facts) {
         "Activations of whole layers are computed again: a third more FLOPs, of which MFU counts "
         "none (39 % more time as measured, arXiv:2205.05198).",
         {line_of(*training, Topic::full_recompute)});
-    // Of four parts, forward, twice that backward, and forward again, the last; selective leaves 4 %
-    // of three.
+    // Of four parts, forward, twice that backward, and forward again, the last; selective leaves 4
+    // % of three.
     constexpr double selective = 0.04;
     const double matmuls = training->mfu ? training->mfu->utilization.mfu : 0;
     const double share = matmuls * (1.0 / 3 - selective);
@@ -160,10 +160,10 @@ Finding find_low_mfu(const Facts& facts) {
                     best->source),
         {training->at(training->run().first_line)});
     finding.role = Role::symptom;
-    finding.fix = {fmt::format("railhead diagnose --mfu {:.0f} --gpus {:.0f} --accelerator {}   # "
-                               "what to look for first",
-                               std::max(1.0, mfu.utilization.mfu * 100), mfu.rate.gpus,
-                               mfu.accelerator->name)};
+    finding.fix = {fmt::format(
+        "railhead diagnose --mfu {:.0f} --gpus {:.0f} --accelerator {}   # "
+        "what to look for first",
+        std::max(1.0, mfu.utilization.mfu * 100), mfu.rate.gpus, mfu.accelerator->name)};
     finding.expected = fmt::format("MFU up to {:.1f} %, as published", best->share * 100);
     return finding;
 }
@@ -179,11 +179,11 @@ Finding find_impossible_mfu(const Facts& facts) {
     if (training->mfu->judgement.doubt < training::Doubt::warning) {
         return not_found();
     }
-    auto finding = found(Confidence::certain,
-                         fmt::format("The MFU of {:.1f} % cannot be right: {}.",
-                                     training->mfu->utilization.mfu * 100,
-                                     training->mfu->judgement.reason),
-                         {training->at(training->run().first_line)});
+    auto finding =
+        found(Confidence::certain,
+              fmt::format("The MFU of {:.1f} % cannot be right: {}.",
+                          training->mfu->utilization.mfu * 100, training->mfu->judgement.reason),
+              {training->at(training->run().first_line)});
     finding.fix = {"railhead mfu LOG: what was taken for the model, the batch and the GPUs"};
     finding.expected = "an MFU to compare with others";
     return finding;
@@ -198,10 +198,16 @@ constexpr Rule rules[] = {
      "a stage that waits is a GPU that waits", of_layout, find_bubble},
     {"full-recompute", "activations of whole layers that are computed twice",
      "it is a third more work of which nothing is kept", of_layout, find_recompute},
-    {"impossible-mfu", "an MFU that no GPU can reach",
-     "a wrong count of FLOPs hides what is slow", {}, find_impossible_mfu},
-    {"low-mfu", "an MFU of less than half of the best published",
-     "it is the same work at twice the price", {}, find_low_mfu},
+    {"impossible-mfu",
+     "an MFU that no GPU can reach",
+     "a wrong count of FLOPs hides what is slow",
+     {},
+     find_impossible_mfu},
+    {"low-mfu",
+     "an MFU of less than half of the best published",
+     "it is the same work at twice the price",
+     {},
+     find_low_mfu},
 };
 
 }  // namespace

@@ -65,10 +65,10 @@ Finding find_slow_part(const Facts& facts) {
         return not_found();  // it got faster, or is back where it was
     }
     const auto measure = training->summary.measure;
-    auto what = fmt::format(
-        "From iteration {} on steps take {:.1f} % longer and stay so: {} became {}",
-        worst->settled, worst->change() * 100, speed(measure, worst->before.time),
-        speed(measure, worst->after.time));
+    auto what =
+        fmt::format("From iteration {} on steps take {:.1f} % longer and stay so: {} became {}",
+                    worst->settled, worst->change() * 100, speed(measure, worst->before.time),
+                    speed(measure, worst->after.time));
     if (worst->before.tflops && worst->after.tflops) {
         what += fmt::format(" ({:.1f} to {:.1f} TFLOP/s a GPU as printed)", *worst->before.tflops,
                             *worst->after.tflops);
@@ -115,11 +115,11 @@ Finding find_checkpoint_stall(const Facts& facts) {
         return not_found();
     }
     evidence.resize(std::min<std::size_t>(evidence.size(), 3));
-    auto finding = found(Confidence::certain,
-                         fmt::format("{} of {:.3g} s stop the training for {:.1f} % of its time.",
-                                     count_of(static_cast<std::uint64_t>(count), "checkpoint"),
-                                     stall, share * 100),
-                         std::move(evidence));
+    auto finding = found(
+        Confidence::certain,
+        fmt::format("{} of {:.3g} s stop the training for {:.1f} % of its time.",
+                    count_of(static_cast<std::uint64_t>(count), "checkpoint"), stall, share * 100),
+        std::move(evidence));
     finding.step_share = share;
     finding.fix = {
         "write them asynchronously (torch.distributed.checkpoint.async_save, --async-save)",
@@ -168,14 +168,14 @@ Finding find_jitter(const Facts& facts) {
         return not_found();
     }
     const auto& worst = slow.worst.front();
-    auto finding = found(
-        Confidence::certain,
-        fmt::format("{} without a pattern take {:.1f} % of the time; the slowest is {} at {} "
-                    "instead of {}.",
-                    count_of(slow.count, "slow step"), slow.lost_share * 100, worst.iteration,
-                    speed(training->summary.measure, worst.time),
-                    speed(training->summary.measure, worst.usual)),
-        {training->at(worst.line)});
+    auto finding =
+        found(Confidence::certain,
+              fmt::format("{} without a pattern take {:.1f} % of the time; the slowest is {} at {} "
+                          "instead of {}.",
+                          count_of(slow.count, "slow step"), slow.lost_share * 100, worst.iteration,
+                          speed(training->summary.measure, worst.time),
+                          speed(training->summary.measure, worst.usual)),
+              {training->at(worst.line)});
     finding.role = Role::symptom;
     finding.step_share = slow.lost_share;
     finding.fix = {"a run of 50 steps on made-up samples: if they are even, the loader is late",
@@ -222,12 +222,21 @@ constexpr Rule rules[] = {
     {"checkpoint-stall", "training that stops while checkpoints are written",
      "GPUs do nothing while a checkpoint is on its way to storage", of_stall,
      find_checkpoint_stall},
-    {"periodic-stall", "slow steps at even distances",
-     "what runs on one rank's host stops the GPUs of all", {}, find_periodic},
-    {"slowing-down", "steps that become longer and longer",
-     "what leaks or fragments ends in an out-of-memory error", {}, find_trend},
-    {"slow-steps", "slow steps without a pattern",
-     "every rank waits for the one that is late", {}, find_jitter},
+    {"periodic-stall",
+     "slow steps at even distances",
+     "what runs on one rank's host stops the GPUs of all",
+     {},
+     find_periodic},
+    {"slowing-down",
+     "steps that become longer and longer",
+     "what leaks or fragments ends in an out-of-memory error",
+     {},
+     find_trend},
+    {"slow-steps",
+     "slow steps without a pattern",
+     "every rank waits for the one that is late",
+     {},
+     find_jitter},
 };
 
 }  // namespace

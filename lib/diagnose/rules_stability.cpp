@@ -50,13 +50,13 @@ Finding find_spike(const Facts& facts) {
     }
     const auto open = std::ranges::find_if(spikes, [](const auto& one) { return !one.recovered; });
     const auto& spike = open != spikes.end() ? *open : spikes.front();
-    auto finding = found(
-        Confidence::certain,
-        fmt::format("The loss jumped from {:.3g} to {:.3g} at iteration {}, {}.", spike.before,
-                    spike.loss, spike.iteration,
-                    spike.recovered ? fmt::format("and was back by {}", *spike.recovered)
-                                    : std::string{"and is not back in this log"}),
-        {training->at(spike.line)});
+    auto finding =
+        found(Confidence::certain,
+              fmt::format("The loss jumped from {:.3g} to {:.3g} at iteration {}, {}.",
+                          spike.before, spike.loss, spike.iteration,
+                          spike.recovered ? fmt::format("and was back by {}", *spike.recovered)
+                                          : std::string{"and is not back in this log"}),
+              {training->at(spike.line)});
     finding.role = spike.recovered ? Role::advice : Role::symptom;
     finding.fix = {"start again from a checkpoint some hundred steps before, and skip the samples",
                    "clip gradients (1.0), a lower learning rate, a longer warm-up",
@@ -91,8 +91,8 @@ Finding find_skipped(const Facts& facts) {
     finding.fix = {"bf16 in place of fp16: it needs no loss scale",
                    "a lower learning rate; look for the samples that do it",
                    "a GPU that computes wrong does so too: dcgmi diag -r 4 on each node"};
-    finding.expected =
-        fmt::format("{:.1f} % more steps that count in the same time", share / (1.01 - share) * 100);
+    finding.expected = fmt::format("{:.1f} % more steps that count in the same time",
+                                   share / (1.01 - share) * 100);
     return finding;
 }
 
@@ -108,9 +108,9 @@ Finding find_hang(const Facts& facts) {
     if (!hang->certain()) {
         return unknown({Input::step_clock});
     }
-    auto what = fmt::format("No step for {}{} after iteration {}", hang->at_least ? "at least " : "",
-                            duration_text(static_cast<std::uint64_t>(*hang->silent_s)),
-                            hang->last_iteration);
+    auto what = fmt::format(
+        "No step for {}{} after iteration {}", hang->at_least ? "at least " : "",
+        duration_text(static_cast<std::uint64_t>(*hang->silent_s)), hang->last_iteration);
     std::vector<Evidence> evidence = {training->at(hang->last_line)};
     if (hang->after) {
         what += fmt::format("; the last that is told is a {}", name_of(hang->after->kind));
@@ -130,14 +130,26 @@ Finding find_hang(const Facts& facts) {
 }
 
 constexpr Rule rules[] = {
-    {"hang", "a run that takes no more steps", "all its GPUs wait, and cost as if they worked", {},
+    {"hang",
+     "a run that takes no more steps",
+     "all its GPUs wait, and cost as if they worked",
+     {},
      find_hang},
-    {"nan", "losses that are no number", "weights are lost from the first of them on", {},
+    {"nan",
+     "losses that are no number",
+     "weights are lost from the first of them on",
+     {},
      find_nan},
-    {"loss-spike", "a loss that jumps", "a run that does not come back has to start before it", {},
+    {"loss-spike",
+     "a loss that jumps",
+     "a run that does not come back has to start before it",
+     {},
      find_spike},
-    {"skipped-iterations", "iterations that are skipped",
-     "they take their time and change no weight", {}, find_skipped},
+    {"skipped-iterations",
+     "iterations that are skipped",
+     "they take their time and change no weight",
+     {},
+     find_skipped},
 };
 
 }  // namespace

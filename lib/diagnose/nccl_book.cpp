@@ -36,6 +36,7 @@ std::uint64_t rank_hash(std::string_view host, std::uint32_t pid, std::int32_t d
 NcclBook::NcclBook() {
     log.hosts.emplace_back();
     last_saying_.fill(nothing);
+    nobody_.said.fill(nothing);
 }
 
 template <class T>
@@ -65,11 +66,12 @@ std::uint32_t NcclBook::host_of(std::string_view name, std::uint32_t rank_limit)
     return host;
 }
 
-const std::uint32_t* NcclBook::find_rank(std::uint64_t hash, std::string_view host,
-                                         std::uint32_t pid, std::int32_t device) const {
+const std::uint32_t* NcclBook::find_rank(std::uint64_t hash, std::uint32_t pid,
+                                         std::int32_t device) const {
+    // 64 bits of hash tell hosts apart: their names lie elsewhere, which takes as long as a line.
     return ranks_.find(hash, [&](std::uint32_t index) {
         const NcclRank& found = log.ranks[index];
-        return found.pid == pid && found.device == device && log.hosts[found.host] == host;
+        return found.pid == pid && found.device == device;
     });
 }
 
@@ -77,7 +79,7 @@ std::uint32_t NcclBook::find_glued(const Prefix& prefix, std::uint32_t pid) cons
     for (std::size_t cut = 1; cut < prefix.host.size(); ++cut) {
         const auto host = prefix.host.substr(cut);
         if (const auto* found =
-                find_rank(rank_hash(host, pid, prefix.device), host, pid, prefix.device)) {
+                find_rank(rank_hash(host, pid, prefix.device), pid, prefix.device)) {
             return *found;
         }
     }
@@ -94,6 +96,7 @@ std::uint32_t NcclBook::add_rank(std::uint64_t hash, std::string_view host, std:
     added.host = host_of(host, most_ranks);
     added.pid = pid;
     added.device = device;
+    added.file = file;
     added.said.fill(nothing);
     ranks_.insert(hash, index);
     return index;
@@ -104,31 +107,23 @@ std::uint32_t NcclBook::rank_of(const Prefix& prefix) {
     for (const char c : prefix.pid) {
         pid = pid * 10 + static_cast<std::uint32_t>(c - '0');
     }
-    const auto is_it = [&](const NcclRank& rank) {
-        return rank.pid == pid && rank.device == prefix.device &&
-               log.hosts[rank.host] == prefix.host;
-    };
-    if (last_rank_ != nothing && is_it(log.ranks[last_rank_])) {
+    const std::uint64_t hash = rank_hash(prefix.host, pid, prefix.device);
+    if (hash == last_hash_ && last_rank_ != nothing) {
         return last_rank_;
     }
-    const std::uint64_t hash = rank_hash(prefix.host, pid, prefix.device);
-    const auto* found = find_rank(hash, prefix.host, pid, prefix.device);
-    std::uint32_t index = found != nullptr ? *found : nothing;
-    if (index == nothing) {
-        index = find_glued(prefix, pid);
-    }
+    const auto* found = find_rank(hash, pid, prefix.device);
+    std::uint32_t index = found != nullptr ? *found : find_glued(prefix, pid);
     if (index == nothing) {
         index = add_rank(hash, prefix.host, pid, prefix.device);
-        log.ranks[index].file = file;
     }
+    last_hash_ = hash;
     last_rank_ = index;
     return index;
 }
 
 void NcclBook::say(std::uint32_t rank_index, NcclTopic topic, std::string_view value) {
     const auto slot = static_cast<std::size_t>(topic);
-    std::uint32_t of_none = nothing;
-    std::uint32_t& said = rank_index == nothing ? of_none : log.ranks[rank_index].said[slot];
+    std::uint32_t& said = rank(rank_index).said[slot];
     value = value.substr(0, 2 * evidence_limit);
     const auto is_it = [&](std::uint32_t index) {
         return log.sayings[index].topic == topic && log.sayings[index].value == value;
@@ -291,7 +286,7 @@ void NcclBook::add_graph_link(std::string_view type, double gb_s) {
 void NcclBook::begin_switch(std::uint32_t rank_index, std::string_view id) {
     switch_rank_ = rank_index;
     switch_ = SIZE_MAX;
-    if (id.empty()) {
+    if (id.empty() || rank_index == nothing) {
         return;
     }
     auto& table = log.graph_switches;

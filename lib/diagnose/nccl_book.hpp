@@ -22,6 +22,7 @@ class NcclBook {
     std::uint32_t file = 0;
     std::uint64_t line = 0;      ///< that is read now
     std::string_view line_text;  ///< of it
+    bool has_prefixes = false;   ///< lines of this file tell who says them
     bool is_cut = false;         ///< this line has no end: its last word may lack letters
 
     /// The line that is read now, as evidence.
@@ -30,7 +31,10 @@ class NcclBook {
     /// The index of who says a record.  Where other text stands right before a prefix its host has
     /// letters in front that are not its own: then it is the rank that is known without them.
     std::uint32_t rank_of(const Prefix& prefix);
-    [[nodiscard]] NcclRank& rank(std::uint32_t index) { return log.ranks[index]; }
+    /// The rank; for `nothing` one that is thrown away.
+    [[nodiscard]] NcclRank& rank(std::uint32_t index) {
+        return index == nothing ? nobody_ : log.ranks[index];
+    }
 
     /// `rank` is `nothing` where the log does not tell who says it.
     void say(std::uint32_t rank, NcclTopic topic, std::string_view value);
@@ -57,14 +61,16 @@ class NcclBook {
     template <class T>
     bool has_room(const std::vector<T>& table, std::size_t limit);
     std::uint32_t host_of(std::string_view name, std::uint32_t rank_limit);
-    [[nodiscard]] const std::uint32_t* find_rank(std::uint64_t hash, std::string_view host,
-                                                 std::uint32_t pid, std::int32_t device) const;
+    [[nodiscard]] const std::uint32_t* find_rank(std::uint64_t hash, std::uint32_t pid,
+                                                 std::int32_t device) const;
     [[nodiscard]] std::uint32_t find_glued(const Prefix& prefix, std::uint32_t pid) const;
     std::uint32_t add_rank(std::uint64_t hash, std::string_view host, std::uint32_t pid,
                            std::int32_t device);
 
+    NcclRank nobody_;
     HashIndex hosts_, ranks_, sayings_, variables_, warnings_, communicator_ids_;
     std::array<std::uint32_t, nccl_topics> last_saying_{};
+    std::uint64_t last_hash_ = 0;
     std::uint32_t last_rank_ = nothing;
     std::size_t last_path_ = 0;
     std::size_t last_communicators_ = 0;

@@ -96,8 +96,8 @@ std::uint32_t NcclLog::world() const {
 std::vector<std::uint32_t> NcclLog::absent_ranks() const {
     const std::uint32_t size = world();
     std::vector<std::uint32_t> absent;
-    if (size > (1U << 20U)) {
-        return absent;  // no such cluster is known: a broken line
+    if (size == 0 || size > (1U << 20U)) {
+        return absent;  // no cluster is larger: then a broken line told its size
     }
     std::vector<bool> is_there(size);
     for (const NcclRank& rank : ranks) {

@@ -155,7 +155,12 @@ bool take_other(NcclBook& book, std::uint32_t rank, std::string_view text, bool 
     } else if (text.starts_with("+ ") || text.starts_with("CPU/")) {
         take_graph(book, rank, text);
     } else if (is_digit(text.front()) && contains(text, " coll channels")) {
-        book.say(rank, NcclTopic::channels, text);
+        constexpr std::string_view last = " per peer";
+        const auto at = text.find(last);
+        if (at == std::string_view::npos) {
+            return false;
+        }
+        book.say(rank, NcclTopic::channels, text.substr(0, at + last.size()));
     } else {
         take_whole(book, rank, text);
     }
@@ -166,7 +171,7 @@ bool take_other(NcclBook& book, std::uint32_t rank, std::string_view text, bool 
 
 bool take_info(NcclBook& book, std::uint32_t rank, std::string_view text, bool is_last_try) {
     if (text.starts_with("Channel ") || text.starts_with("Ring ") || text.starts_with("CollNet ")) {
-        return take_connection(book, book.rank(rank), text, is_last_try);
+        return take_connection(book, book.rank(rank), text);
     }
     if (text.empty()) {
         return true;

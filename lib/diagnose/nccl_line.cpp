@@ -68,8 +68,9 @@ const char* behind_escape(const char* line, const char* begin, const char* end) 
 }
 
 bool find_host(const char* line, const char* pid_colon, Prefix& prefix) {
+    constexpr std::ptrdiff_t longest = 253;  // RFC 1035
     const char* host = pid_colon;
-    while (host > line && is_host_character(host[-1])) {
+    while (host > line && pid_colon - host < longest && is_host_character(host[-1])) {
         --host;
     }
     host = behind_escape(line, host, pid_colon);

@@ -67,6 +67,7 @@ NcclLogReader::~NcclLogReader() = default;
 void NcclLogReader::begin_file(std::uint32_t file) {
     book_->file = file;
     book_->line = 0;
+    book_->has_prefixes = false;
 }
 
 void NcclLogReader::feed(std::string_view piece) {
@@ -140,7 +141,8 @@ void NcclLogReader::take_line(std::string_view line) {
         }
         if (record.prefix.begin != nullptr) {
             rank = book.rank_of(record.prefix);
-        } else if (rank == nothing && mark.kind <= MarkKind::warning) {
+            book.has_prefixes = true;
+        } else if (rank == nothing && mark.kind <= MarkKind::warning && !book.has_prefixes) {
             rank = book.rank_of({});
         }
         const std::string_view before = between(from, mark.begin);
@@ -159,9 +161,7 @@ void NcclLogReader::take_record(const Mark& mark, std::uint32_t rank, std::strin
     ++book.log.records;
     skip_blanks(text);
     text = without_tail(book, text);
-    if (rank != nothing) {
-        book.rank(rank).last_line = book.line;
-    }
+    book.rank(rank).last_line = book.line;
     switch (mark.kind) {
         case MarkKind::info:
             if (!take_info(book, rank, text, false)) {

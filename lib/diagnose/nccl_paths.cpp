@@ -25,6 +25,13 @@ std::string_view behind_via(std::string_view text) {
     return {};
 }
 
+/// Whether what follows the number of a device is as NCCL writes it.  Another program's output may
+/// have cut it: "NET/IB/3/GDsetting up".
+bool is_whole_tail(std::string_view tail) {
+    return tail.empty() || tail.front() == ' ' || tail.starts_with("/GDRDMA") ||
+           tail.starts_with("/Shared") || tail.starts_with("/Flush");
+}
+
 /// "NET/IB/3(11)/GDRDMA": the network's name may have blanks.  False where it is cut off.
 bool take_net(NcclBook& book, NcclRank& rank, std::string_view via) {
     constexpr std::size_t prefix = 4;  // "NET/"
@@ -38,8 +45,15 @@ bool take_net(NcclBook& book, NcclRank& rank, std::string_view via) {
     if (!device) {
         return false;
     }
+    const bool is_by_proxy = take(via, "(");
+    if (is_by_proxy && (!take_digits(via) || !take(via, ")"))) {
+        return false;
+    }
+    if (!is_whole_tail(via)) {
+        return false;
+    }
     rank.nics |= *device < 64 ? std::uint64_t{1} << *device : 0;
-    rank.pxn += via.starts_with('(') ? 1 : 0;
+    rank.pxn += is_by_proxy ? 1 : 0;
     const bool is_gdr = contains(via, "GDRDMA");
     book.add_path(rank, is_gdr ? PathClass::net_gdr : PathClass::net, name, is_gdr);
     return true;
@@ -66,6 +80,21 @@ std::string_view kind_of(std::string_view via) {
     return via.substr(0, 64);
 }
 
+/// Whether each part of "P2P/CUMEM/read" is of capitals or of small letters alone, as NCCL writes
+/// them: "P2P/CUMEMSetting" is glued to another program's output.
+bool is_kind(std::string_view kind) {
+    bool has_small = false;
+    bool has_capital = false;
+    for (const char c : kind) {
+        has_small = (has_small && c != '/') || (c >= 'a' && c <= 'z');
+        has_capital = (has_capital && c != '/') || (c >= 'A' && c <= 'Z');
+        if (has_small && has_capital) {
+            return false;
+        }
+    }
+    return kind.size() >= 3;
+}
+
 /// Whether a text without "via" is whole: the members of a ring, as "00/04 :    0   1   2" or
 /// "00 : 7 -> 0 -> 1".
 bool is_list(std::string_view text) {
@@ -76,7 +105,7 @@ bool is_list(std::string_view text) {
 
 }  // namespace
 
-bool take_connection(NcclBook& book, NcclRank& rank, std::string_view text, bool is_last_try) {
+bool take_connection(NcclBook& book, NcclRank& rank, std::string_view text) {
     if (book.is_cut) {  // a path without its end is another one
         return true;
     }
@@ -91,11 +120,10 @@ bool take_connection(NcclBook& book, NcclRank& rank, std::string_view text, bool
                                      true);
     }
     const auto kind = kind_of(via);
-    const PathClass path = class_of(kind);
-    if (path == PathClass::other && !is_last_try && kind.size() < 3) {
+    if (!is_kind(kind)) {
         return false;
     }
-    book.add_path(rank, path, kind, false);
+    book.add_path(rank, class_of(kind), kind, false);
     return true;
 }
 

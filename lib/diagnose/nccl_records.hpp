@@ -16,8 +16,7 @@ namespace railhead::diagnose {
 
 /// Takes "Channel 02/0 : 10[2] -> 2[2] [send] via NET/IB/2/GDRDMA", "Ring 00 : …" and "CollNet …".
 /// False as take_info().
-[[nodiscard]] bool take_connection(NcclBook& book, NcclRank& rank, std::string_view text,
-                                   bool is_last_try);
+[[nodiscard]] bool take_connection(NcclBook& book, NcclRank& rank, std::string_view text);
 
 /// Takes what begins with "NET": devices, plugins, providers, GPUDirect RDMA.  False as
 /// take_info().

@@ -118,6 +118,7 @@ void print_diagnosis(const DiagnoseOptions& options, const diagnose::Given& give
     console.out << (options.json ? report::diagnosis_json(report) : report::diagnosis_text(report));
     switch (report.diagnosis.verdict) {
         case diagnose::Verdict::healthy:
+        case diagnose::Verdict::too_little:
             break;
         case diagnose::Verdict::cause_found:
         case diagnose::Verdict::symptom_only:

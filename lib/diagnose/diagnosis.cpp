@@ -50,7 +50,13 @@ Verdict verdict_of(const std::vector<Finding>& findings) {
     if (is_in(1)) {
         return Verdict::symptom_only;
     }
-    return is_in(3) || is_in(4) ? Verdict::healthy : Verdict::nothing_to_see;
+    const bool vital = std::ranges::any_of(findings, [](const Finding& one) {
+        return one.answer == Answer::not_found && one.rule->is_vital;
+    });
+    if (vital) {
+        return Verdict::healthy;
+    }
+    return is_in(3) || is_in(4) ? Verdict::too_little : Verdict::nothing_to_see;
 }
 
 }  // namespace
@@ -63,6 +69,8 @@ std::string_view name_of(Verdict verdict) {
             return "cause found";
         case Verdict::symptom_only:
             return "cause not determined";
+        case Verdict::too_little:
+            return "too little to tell";
         case Verdict::nothing_to_see:
             break;
     }

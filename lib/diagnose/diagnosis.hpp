@@ -10,9 +10,10 @@
 namespace railhead::diagnose {
 
 enum class Verdict : std::uint8_t {
-    healthy,         ///< rules looked and found nothing but advice
+    healthy,         ///< rules looked, vital ones among them, and found nothing but advice
     cause_found,     ///< at least one cause
     symptom_only,    ///< what is seen has a cause that is not in the input
+    too_little,      ///< no fault is seen, but too little of the run is
     nothing_to_see,  ///< no rule had what it needs
 };
 [[nodiscard]] std::string_view name_of(Verdict verdict);

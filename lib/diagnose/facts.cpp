@@ -31,6 +31,11 @@ std::optional<double> TrainingFacts::said(training::Topic topic) const {
     return fact != nullptr ? std::optional{fact->value} : std::nullopt;
 }
 
+double TrainingFacts::speed_now() const {
+    const bool levelled = !summary.levels.empty() && summary.levels.back().time > 0;
+    return levelled ? summary.time.median / summary.levels.back().time : 1;
+}
+
 const TrainingFacts* Facts::main_training() const {
     const auto most =
         std::ranges::max_element(training, {}, [](const auto& one) { return one.summary.lines; });

@@ -60,6 +60,9 @@ struct TrainingFacts {
     [[nodiscard]] const training::Run& run() const { return log.runs[summary.run]; }
     [[nodiscard]] Evidence at(std::uint64_t line) const { return {file, line, {}}; }
     [[nodiscard]] std::optional<double> said(training::Topic topic) const;
+    /// What `mfu`, which is of the usual step of the whole run, has to be multiplied with to be
+    /// that of the last steps: their level may be another.
+    [[nodiscard]] double speed_now() const;
 };
 
 /// One table of nccl-tests.

@@ -71,21 +71,22 @@ std::string expected_text(const Facts& facts, double step_share) {
         return fmt::format("steps take {:.1f} % less time", step_share * 100);
     }
     const auto& mfu = *training->mfu;
-    double after = mfu.utilization.mfu / (1 - step_share);
+    const double now = mfu.utilization.mfu * training->speed_now();
+    double after = now / (1 - step_share);
     std::string limit;
     if (const auto* best = mfu.accelerator->highest(mfu.precision);
-        best != nullptr && after > best->share && mfu.utilization.mfu <= best->share) {
+        best != nullptr && after > best->share && now <= best->share) {
         after = best->share;
         limit = ", but not above the best published";
     }
-    return fmt::format("MFU {:.1f} %: {:.1f} / (1 - {:.1f} %){}", after * 100,
-                       mfu.utilization.mfu * 100, step_share * 100, limit);
+    return fmt::format("MFU {:.1f} %: {:.1f} / (1 - {:.1f} %){}", after * 100, now * 100,
+                       step_share * 100, limit);
 }
 
 std::vector<Rule> all_rules() {
     std::vector<Rule> all;
-    for (const auto part : {nccl_error_rules(), nccl_network_rules(), bandwidth_rules(),
-                            speed_rules(), layout_rules(), stability_rules()}) {
+    for (const auto part : {nccl_error_rules(), nccl_network_rules(), nccl_path_rules(),
+                            bandwidth_rules(), speed_rules(), layout_rules(), stability_rules()}) {
         all.insert(all.end(), part.begin(), part.end());
     }
     return all;

@@ -55,6 +55,9 @@ struct Rule {
     std::string_view why;                        ///< why it matters
     std::span<const std::string_view> explains;  ///< ids of rules whose findings follow from it
     Finding (*check)(const Facts& facts);
+    /// Whether a run in which it finds nothing may be called healthy.  That no warning stands in a
+    /// few lines says little; that steps are even, or that connections take the right way, does.
+    bool is_vital = false;
 };
 
 /// All of them.  Causes come before what follows from them.
@@ -67,6 +70,7 @@ struct Rule {
 [[nodiscard]] std::span<const Rule> bandwidth_rules();  ///< tables of nccl-tests
 [[nodiscard]] std::span<const Rule> nccl_error_rules();
 [[nodiscard]] std::span<const Rule> nccl_network_rules();
+[[nodiscard]] std::span<const Rule> nccl_path_rules();
 
 // What checks answer with.
 [[nodiscard]] Finding not_found();

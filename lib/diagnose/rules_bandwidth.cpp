@@ -133,35 +133,48 @@ Finding find_slow_network(const Facts& facts) {
     return over_tables(facts, [&](const BandwidthFacts& one) { return slow_network(facts, one); });
 }
 
+/// By the name that the driver gives it: "NVIDIA A100-SXM4-80GB", "Tesla V100-SXM2-32GB".
+const training::Accelerator* accelerator_of(std::string_view device) {
+    for (const std::string_view maker : {"NVIDIA ", "Tesla "}) {
+        if (device.starts_with(maker)) {
+            device.remove_prefix(maker.size());
+        }
+    }
+    const auto found = training::find_accelerator(training::built_in_catalogue(), device);
+    return found ? *found : nullptr;
+}
+
 Finding find_lost_nvlink(const Facts& facts) {
     return over_tables(facts, [](const BandwidthFacts& one) {
         if (one.table.hosts != 1) {
             return one.table.hosts == 0 ? unknown({Input::accelerator}) : not_found();
         }
-        const auto gpu =
-            training::find_accelerator(training::built_in_catalogue(), one.table.device);
+        const auto* gpu = accelerator_of(one.table.device);
         const auto* row = fastest(one.table);
-        if (!gpu || !(*gpu)->scale_up_bytes_per_s || !(*gpu)->pcie_bytes_per_s) {
+        if (gpu == nullptr) {
             return unknown({Input::accelerator});
+        }
+        if (!gpu->scale_up_bytes_per_s || !gpu->pcie_bytes_per_s) {
+            return not_found();  // there is none to lose
         }
         if (row == nullptr) {
             return unknown({Input::large_sizes});
         }
-        const double pcie = *(*gpu)->pcie_bytes_per_s / 1e9;
-        if (best_busbw(*row) > pcie || *(*gpu)->scale_up_bytes_per_s <= *(*gpu)->pcie_bytes_per_s) {
+        const double pcie = *gpu->pcie_bytes_per_s / 1e9;
+        if (best_busbw(*row) > pcie || *gpu->scale_up_bytes_per_s <= *gpu->pcie_bytes_per_s) {
             return not_found();
         }
         auto finding =
             found(Confidence::likely,
                   fmt::format("On one node of {} the bus bandwidth is {:.3g} GB/s, no more than "
                               "PCIe's {:.3g} GB/s: the GPUs do not use NVLink.",
-                              (*gpu)->name, best_busbw(*row), pcie),
+                              gpu->name, best_busbw(*row), pcie),
                   {whole(one, row_text(*row))});
         finding.fix = {"nvidia-smi topo -m and nvidia-smi nvlink -s on the node",
                        "srun --gpus-per-node=N --gpu-bind=none, not --gpus-per-task",
                        "NCCL_DEBUG=INFO: connections via SHM instead of P2P"};
         finding.expected = fmt::format("up to {:.3g} GB/s, NVLink's one direction",
-                                       *(*gpu)->scale_up_bytes_per_s / 1e9);
+                                       *gpu->scale_up_bytes_per_s / 1e9);
         return finding;
     });
 }
@@ -257,12 +270,14 @@ constexpr Rule rules[] = {
      "small collectives that take long",
      "pipelines and tensor parallelism wait for small messages all the time",
      {},
-     find_latency},
+     find_latency,
+     true},
     {"bandwidth-dip",
      "large messages that are slower than smaller ones",
      "gradients are sent in large messages",
      {},
-     find_dip},
+     find_dip,
+     true},
 };
 
 }  // namespace

@@ -108,10 +108,10 @@ Finding find_recompute(const Facts& facts) {
         return unknown({Input::training_log});
     }
     const auto full = training->said(Topic::full_recompute);
-    if (!full) {
+    if (!full && !training->said(Topic::selective_recompute)) {
         return unknown({Input::run_arguments});
     }
-    if (*full != 1) {
+    if (full != 1.0) {
         return not_found();
     }
     auto finding = advice(

@@ -297,6 +297,15 @@ constexpr std::array plain{
           "no warning"},
 };
 
+Finding found_plain(const Plain& known, const Evidence& evidence) {
+    auto finding = found(known.role == Role::cause ? Confidence::likely : Confidence::certain,
+                         std::string{known.what}, {evidence});
+    finding.role = known.role;
+    finding.fix.assign(known.fix.begin(), known.fix.end());
+    finding.expected = known.expected;
+    return finding;
+}
+
 template <std::size_t place>
 Finding find_plain(const Facts& facts) {
     constexpr const Plain& known = plain[place];
@@ -307,11 +316,22 @@ Finding find_plain(const Facts& facts) {
     if (warning == nullptr) {
         return not_found();
     }
-    auto finding = found(known.role == Role::cause ? Confidence::likely : Confidence::certain,
-                         std::string{known.what}, {warning->first});
-    finding.role = known.role;
-    finding.fix.assign(known.fix.begin(), known.fix.end());
-    finding.expected = known.expected;
+    return found_plain(known, warning->first);
+}
+
+/// libfabric tells it in a warning of its plugin, or in a line of its own.
+Finding find_no_provider(const Facts& facts) {
+    constexpr std::size_t provider = 1;
+    static_assert(plain[provider].kind == WarningKind::provider);
+    auto finding = find_plain<provider>(facts);
+    if (finding.answer != Answer::not_found) {
+        return finding;
+    }
+    for (const auto* saying : facts.nccl->all_said(NcclTopic::provider)) {
+        if (contains(saying->value, "empty list") || contains(saying->value, "ould not find any")) {
+            return found_plain(plain[provider], saying->first);
+        }
+    }
     return finding;
 }
 
@@ -325,7 +345,7 @@ constexpr Rule rules[] = {
     {"nic-not-opened", "NICs that cannot be opened",
      "without RDMA NCCL takes TCP, ten times slower", of_device, find_plain<0>},
     {"no-provider", "libfabric without a provider", "without it NCCL takes TCP, ten times slower",
-     of_provider, find_plain<1>},
+     of_provider, find_no_provider},
     {"no-network", "a network that was asked for and is not there",
      "the job ends, or takes a slower one", of_network, find_plain<2>},
     {"no-libibverbs", "an environment without libibverbs",

@@ -218,7 +218,7 @@ constexpr std::string_view of_stall[] = {"periodic-stall", "slow-steps"};
 
 constexpr Rule rules[] = {
     {"slow-part", "steps that became longer at once and stayed so",
-     "one GPU, node or link that is slow sets the pace of all", of_slow_part, find_slow_part},
+     "one GPU, node or link that is slow sets the pace of all", of_slow_part, find_slow_part, true},
     {"checkpoint-stall", "training that stops while checkpoints are written",
      "GPUs do nothing while a checkpoint is on its way to storage", of_stall,
      find_checkpoint_stall},

@@ -12,6 +12,9 @@ namespace railhead::diagnose {
 
 namespace {
 
+constexpr std::uint64_t warm_up_iterations = 100;  // in which losses are wild
+constexpr std::uint64_t soon_iterations = 100;     // a loss that is back by then has lost little
+
 Finding find_nan(const Facts& facts) {
     const auto* training = facts.main_training();
     if (training == nullptr) {
@@ -44,12 +47,16 @@ Finding find_spike(const Facts& facts) {
     if (training == nullptr) {
         return unknown({Input::training_log});
     }
-    const auto& spikes = training->summary.spikes;
+    std::vector<training::LossSpike> spikes = training->summary.spikes;
+    std::erase_if(spikes, [](const auto& one) { return one.iteration < warm_up_iterations; });
     if (spikes.empty()) {
         return not_found();
     }
-    const auto open = std::ranges::find_if(spikes, [](const auto& one) { return !one.recovered; });
-    const auto& spike = open != spikes.end() ? *open : spikes.front();
+    const auto stays = [](const training::LossSpike& one) {
+        return !one.recovered || *one.recovered > one.iteration + soon_iterations;
+    };
+    const auto worst = std::ranges::find_if(spikes, stays);
+    const auto& spike = worst != spikes.end() ? *worst : spikes.front();
     auto finding =
         found(Confidence::certain,
               fmt::format("The loss jumped from {:.3g} to {:.3g} at iteration {}, {}.",
@@ -57,7 +64,7 @@ Finding find_spike(const Facts& facts) {
                           spike.recovered ? fmt::format("and was back by {}", *spike.recovered)
                                           : std::string{"and is not back in this log"}),
               {training->at(spike.line)});
-    finding.role = spike.recovered ? Role::advice : Role::symptom;
+    finding.role = stays(spike) ? Role::symptom : Role::advice;
     finding.fix = {"start again from a checkpoint some hundred steps before, and skip the samples",
                    "clip gradients (1.0), a lower learning rate, a longer warm-up",
                    "bf16 in place of fp16"};
@@ -76,7 +83,7 @@ Finding find_skipped(const Facts& facts) {
     }
     const auto iterations = static_cast<double>(*run.last->iteration - *run.first->iteration + 1);
     constexpr double normal = 0.01;  // a loss scale that is tried and taken back
-    constexpr double least = 3;
+    constexpr double least = 32;     // halvings from a first loss scale of 2^32 down to 1
     if (run.skipped < least || run.skipped < normal * iterations) {
         return not_found();
     }

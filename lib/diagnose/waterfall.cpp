@@ -10,9 +10,11 @@ namespace railhead::diagnose {
 namespace {
 
 /// What the silicon takes: matmuls below their peak, and those that are done twice.
-std::vector<Bar> compute_bars(const training::MfuAnswer& answer) {
+std::vector<Bar> compute_bars(const training::MfuAnswer& answer, double speed) {
     std::vector<Bar> bars;
-    const auto& used = answer.utilization;
+    auto used = answer.utilization;
+    used.mfu *= speed;
+    used.hfu *= speed;
     const auto measured = answer.accelerator->measured_tflops(answer.precision);
     const double reached = measured ? *measured / used.peak_tflops : 1;
     if (measured && reached < 1) {
@@ -44,12 +46,13 @@ std::optional<Waterfall> make_waterfall(const Facts& facts, const Diagnosis& dia
         return std::nullopt;
     }
     const auto& answer = *training->mfu;
-    if (!(answer.utilization.mfu < 1)) {
+    const double speed = training->speed_now();
+    if (!(answer.utilization.mfu * speed < 1)) {
         return std::nullopt;  // there is no such run
     }
     Waterfall fall;
-    fall.mfu = answer.utilization.mfu;
-    fall.bars = compute_bars(answer);
+    fall.mfu = answer.utilization.mfu * speed;
+    fall.bars = compute_bars(answer, speed);
     const double lost = 1 - fall.mfu;
     if (const double sum = sum_of(fall.bars); sum > lost) {
         fall.is_scaled = true;

@@ -17,7 +17,7 @@ struct Bar {
 };
 
 struct Waterfall {
-    double mfu = 0;
+    double mfu = 0;          ///< of the last steps
     std::vector<Bar> bars;   ///< add up to 1 - mfu; the last is what no evidence explains
     bool is_scaled = false;  ///< findings claim more than is lost: their bars were made smaller
 };

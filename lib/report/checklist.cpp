@@ -97,8 +97,8 @@ std::string checklist_text(const ChecklistQuestion& question, const Checklist& l
         text += table.text(3, width);
     }
     text +=
-        "\nOrdered by the middle of what a fix may bring, or by how often it is met where that is\n"
-        "published.  Logs say more: railhead diagnose train.log nccl.log\n";
+        "\nOrdered by the middle of what a fix may bring, or by how often it is met where\n"
+        "that is published.  Logs say more: railhead diagnose train.log nccl.log\n";
     return text;
 }
 

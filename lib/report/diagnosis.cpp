@@ -36,13 +36,15 @@ std::string verdict_text(const Diagnosis& diagnosis) {
     const auto looked = diagnosis.with(Answer::not_found).size();
     switch (diagnosis.verdict) {
         case Verdict::healthy:
-            return fmt::format("healthy: {} looked and found no fault; they are listed below",
+            return fmt::format("healthy, as far as the input goes: {} looked and found no fault",
                                count_of(looked, "rule"));
         case Verdict::cause_found:
             return "cause found";
         case Verdict::symptom_only:
             return "cause not determined: what is seen below has a cause that this input does not "
                    "show";
+        case Verdict::too_little:
+            return "no fault is seen, but too little of the run to call it healthy";
         case Verdict::nothing_to_see:
             break;
     }
@@ -131,7 +133,8 @@ std::string waterfall_text(const Waterfall& fall) {
         table.add({fmt::format("-{:.1f} %", bar.share * 100), bar_text(bar.share),
                    fmt::format("{} ({})", bar.what, bar.from)});
     }
-    table.add({fmt::format("{:.1f} %", fall.mfu * 100), bar_text(fall.mfu), "MFU"});
+    table.add(
+        {fmt::format("{:.1f} %", fall.mfu * 100), bar_text(fall.mfu), "MFU of the last steps"});
     auto text = "\nWhere the peak goes\n" + table.text(3, width);
     if (fall.is_scaled) {
         text += "   Findings claim more than is lost: their bars are made smaller to fit.\n";

@@ -33,6 +33,11 @@ namespace railhead::diagnose {
     return hash;
 }
 
+/// Asks for the memory at `address` ahead of its use.
+inline void prefetch(const void* address) {
+    __builtin_prefetch(address);
+}
+
 /// Numbers by hash, in open addressing.  It does not know keys: the caller compares them.
 class HashIndex {
  public:
@@ -60,6 +65,12 @@ class HashIndex {
         ++used_;
     }
     [[nodiscard]] std::size_t size() const { return used_; }
+    /// Asks for where find() looks first.
+    void prefetch(std::uint64_t hash) const {
+        if (!slots_.empty()) {
+            diagnose::prefetch(&slots_[hash & mask()]);
+        }
+    }
 
  private:
     struct Slot {

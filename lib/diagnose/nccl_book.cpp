@@ -27,10 +27,6 @@ std::uint64_t hash_of_words(std::string_view text, std::uint64_t seed) {
     return hash;
 }
 
-std::uint64_t rank_hash(std::string_view host, std::uint32_t pid, std::int32_t device) {
-    return hash_of(host, (std::uint64_t{pid} << 20U) ^ static_cast<std::uint32_t>(device));
-}
-
 }  // namespace
 
 NcclBook::NcclBook() {
@@ -48,7 +44,7 @@ bool NcclBook::has_room(const std::vector<T>& table, std::size_t limit) {
     return false;
 }
 
-std::uint32_t NcclBook::host_of(std::string_view name, std::uint32_t rank_limit) {
+std::uint32_t NcclBook::host_of(std::string_view name) {
     if (name.empty()) {
         return 0;
     }
@@ -57,7 +53,7 @@ std::uint32_t NcclBook::host_of(std::string_view name, std::uint32_t rank_limit)
             hosts_.find(hash, [&](std::uint32_t host) { return log.hosts[host] == name; })) {
         return *found;
     }
-    if (!has_room(log.hosts, rank_limit)) {
+    if (!has_room(log.hosts, most_ranks)) {
         return 0;
     }
     const auto host = static_cast<std::uint32_t>(log.hosts.size());
@@ -66,59 +62,57 @@ std::uint32_t NcclBook::host_of(std::string_view name, std::uint32_t rank_limit)
     return host;
 }
 
-const std::uint32_t* NcclBook::find_rank(std::uint64_t hash, std::uint32_t pid,
-                                         std::int32_t device) const {
+const std::uint32_t* NcclBook::find_rank(std::uint64_t hash, const Prefix& prefix) const {
     // 64 bits of hash tell hosts apart: their names lie elsewhere, which takes as long as a line.
     return ranks_.find(hash, [&](std::uint32_t index) {
-        const NcclRank& found = log.ranks[index];
-        return found.pid == pid && found.device == device;
+        return log.ranks[index].pid == prefix.pid && log.ranks[index].device == prefix.device;
     });
 }
 
-std::uint32_t NcclBook::find_glued(const Prefix& prefix, std::uint32_t pid) const {
+std::uint32_t NcclBook::find_glued(const Prefix& prefix) const {
     for (std::size_t cut = 1; cut < prefix.host.size(); ++cut) {
-        const auto host = prefix.host.substr(cut);
-        if (const auto* found =
-                find_rank(rank_hash(host, pid, prefix.device), pid, prefix.device)) {
+        const std::uint64_t hash =
+            hash_of_speaker(prefix.host.substr(cut), prefix.pid, prefix.device);
+        if (const auto* found = find_rank(hash, prefix)) {
             return *found;
         }
     }
     return nothing;
 }
 
-std::uint32_t NcclBook::add_rank(std::uint64_t hash, std::string_view host, std::uint32_t pid,
-                                 std::int32_t device) {
+std::uint32_t NcclBook::add_rank(const Prefix& prefix) {
     if (!has_room(log.ranks, most_ranks)) {
-        return 0;
+        return nothing;
     }
     const auto index = static_cast<std::uint32_t>(log.ranks.size());
     NcclRank& added = log.ranks.emplace_back();
-    added.host = host_of(host, most_ranks);
-    added.pid = pid;
-    added.device = device;
+    added.host = host_of(prefix.host);
+    added.pid = prefix.pid;
+    added.device = prefix.device;
     added.file = file;
     added.said.fill(nothing);
-    ranks_.insert(hash, index);
+    ranks_.insert(prefix.hash, index);
     return index;
 }
 
 std::uint32_t NcclBook::rank_of(const Prefix& prefix) {
-    std::uint32_t pid = 0;
-    for (const char c : prefix.pid) {
-        pid = pid * 10 + static_cast<std::uint32_t>(c - '0');
-    }
-    const std::uint64_t hash = rank_hash(prefix.host, pid, prefix.device);
-    if (hash == last_hash_ && last_rank_ != nothing) {
+    if (prefix.hash == last_hash_ && last_rank_ != nothing) {
         return last_rank_;
     }
-    const auto* found = find_rank(hash, pid, prefix.device);
-    std::uint32_t index = found != nullptr ? *found : find_glued(prefix, pid);
+    const auto* found = find_rank(prefix.hash, prefix);
+    std::uint32_t index = found != nullptr ? *found : find_glued(prefix);
     if (index == nothing) {
-        index = add_rank(hash, prefix.host, pid, prefix.device);
+        index = add_rank(prefix);
     }
-    last_hash_ = hash;
+    last_hash_ = prefix.hash;
     last_rank_ = index;
     return index;
+}
+
+void NcclBook::prefetch_rank(std::uint64_t hash) const {
+    if (const auto* found = ranks_.find(hash, [](std::uint32_t) { return true; })) {
+        prefetch(&log.ranks[*found]);
+    }
 }
 
 void NcclBook::say(std::uint32_t rank_index, NcclTopic topic, std::string_view value) {

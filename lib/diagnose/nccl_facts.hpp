@@ -160,7 +160,7 @@ struct alignas(64) NcclRank {
     std::uint32_t of = 0;           ///< ranks in it; 0 where no communicator was told
     std::int32_t nvml_device = -1;  ///< differs from `device` where GPUs are hidden
     std::optional<std::uint64_t> bus_id;
-    std::uint32_t started = 0, completed = 0;       ///< communicators
+    std::uint32_t started = 0, completed = 0;       ///< communicators; 2.18 and later tell both
     std::array<std::uint32_t, nccl_topics> said{};  ///< its last: index into NcclLog::sayings
     std::uint32_t warnings = 0;                     ///< lines
     std::uint32_t first_warning = nothing;          ///< index into NcclLog::warnings

@@ -45,7 +45,7 @@ bool take_communicator(NcclBook& book, NcclRank& rank, std::string_view text, bo
     if (const auto bus = hex_after(text, " busId ")) {
         rank.bus_id = bus;
     }
-    rank.started += is_completed ? 0 : 1;
+    rank.started += is_started ? 1 : 0;
     rank.completed += is_completed ? 1 : 0;
     book.add_communicator(static_cast<std::uint32_t>(*of), hex_after(text, " commId "));
     return true;
@@ -187,7 +187,7 @@ bool take_info(NcclBook& book, std::uint32_t rank, std::string_view text, bool i
     return take_other(book, rank, text, is_last_try);
 }
 
-void take_version(NcclBook& book, std::uint32_t rank, std::string_view text) {
+std::size_t take_version(NcclBook& book, std::uint32_t rank, std::string_view text) {
     const auto digits_and_dots = [&](std::size_t at) {
         while (at < text.size() && (is_digit(text[at]) || text[at] == '.')) {
             ++at;
@@ -203,6 +203,7 @@ void take_version(NcclBook& book, std::uint32_t rank, std::string_view text) {
     if (end > 0) {
         book.say(rank, NcclTopic::version, text.substr(0, end));
     }
+    return end;
 }
 
 }  // namespace railhead::diagnose

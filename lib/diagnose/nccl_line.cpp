@@ -4,6 +4,8 @@
 #include <array>
 #include <chrono>
 
+#include "diagnose/hash_index.hpp"
+
 namespace railhead::diagnose {
 namespace {
 
@@ -139,9 +141,25 @@ Prefix read_prefix(const char* begin, const char* mark) {
     if (pid == pid_end || pid == begin || pid[-1] != ':' || !find_host(begin, pid - 1, prefix)) {
         return prefix;
     }
-    prefix.pid = {pid, static_cast<std::size_t>(pid_end - pid)};
+    for (const char* digit = pid; digit < pid_end; ++digit) {
+        prefix.pid = prefix.pid * 10 + static_cast<std::uint32_t>(*digit - '0');
+    }
     prefix.device = device;
+    prefix.hash = hash_of_speaker(prefix.host, prefix.pid, device);
     return prefix;
+}
+
+std::uint64_t hash_of_speaker(std::string_view host, std::uint32_t pid, std::int32_t device) {
+    return hash_of(host, (std::uint64_t{pid} << 20U) ^ static_cast<std::uint32_t>(device));
+}
+
+Record find_record(const char* from, const char* end) {
+    Record record;
+    record.mark = find_mark(from, end);
+    if (record.mark.begin != nullptr) {
+        record.prefix = read_prefix(from, record.mark.begin);
+    }
+    return record;
 }
 
 std::optional<std::int64_t> find_time(std::string_view text) {

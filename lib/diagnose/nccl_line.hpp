@@ -26,13 +26,28 @@ struct Mark {
 /// "host:pid:tid [device] " before a mark.
 struct Prefix {
     const char* begin = nullptr;  ///< of the host; null where there is no prefix
-    std::string_view host, pid;
+    std::string_view host;
+    std::uint32_t pid = 0;
     std::int32_t device = -1;
+    std::uint64_t hash = 0;   ///< of host, pid and device: who speaks
     std::string_view source;  ///< "transport/net_ib.cc:839", of a warning
 };
 
 /// The prefix that ends at `mark`, of a line that begins at `begin`.
 [[nodiscard]] Prefix read_prefix(const char* begin, const char* mark);
+
+/// The hash of a Prefix.
+[[nodiscard]] std::uint64_t hash_of_speaker(std::string_view host, std::uint32_t pid,
+                                            std::int32_t device);
+
+/// A record of NCCL within a line.
+struct Record {
+    Mark mark;
+    Prefix prefix;
+};
+
+/// The first record in [from, end); its mark has no beginning where there is none.
+[[nodiscard]] Record find_record(const char* from, const char* end);
 
 /// Seconds since 1970 of a time in `text`, as "2026-03-13 22:26:02" or with a T, by its own clock.
 [[nodiscard]] std::optional<std::int64_t> find_time(std::string_view text);

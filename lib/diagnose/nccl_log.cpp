@@ -1,6 +1,8 @@
 #include "diagnose/nccl_log.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -13,48 +15,52 @@ namespace {
 constexpr std::size_t longest_line = std::size_t{64} << 10U;  // what is over it is not looked at
 constexpr std::size_t longest_join = 4096;
 
-/// `text` without what collectors hang on behind: an escape for colour, "[repeated 7x across
-/// cluster]" of Ray, and marks of quotation.
-std::string_view without_tail(NcclBook& book, std::string_view text) {
-    if (text.ends_with('m')) {
-        const auto escape = text.rfind('\x1b');
-        if (escape != std::string_view::npos && text.size() - escape <= 8) {
-            text = text.substr(0, escape);
-        }
-    }
-    if (text.ends_with(']')) {
-        const auto open = text.rfind(" [");
-        const auto tail = text.substr(open == std::string_view::npos ? text.size() : open);
-        if (tail.starts_with(" [repeated ")) {
-            book.log.deduplicated = true;
-            text.remove_suffix(tail.size());
-        } else if (tail.starts_with(" [cite: ")) {
-            text.remove_suffix(tail.size());
-        }
-    }
-    while (text.ends_with(' ')) {
-        text.remove_suffix(1);
-    }
-    return text;
-}
-
-/// A record that was found in a line.
-struct Record {
-    Mark mark;
-    Prefix prefix;
-};
-
-Record find_record(const char* from, const char* end) {
-    Record record;
-    record.mark = find_mark(from, end);
-    if (record.mark.begin != nullptr) {
-        record.prefix = read_prefix(from, record.mark.begin);
-    }
-    return record;
-}
-
 std::string_view between(const char* begin, const char* end) {
     return {begin, static_cast<std::size_t>(end - begin)};
+}
+
+constexpr std::string_view repeated = " [repeated ";  // 7x across cluster]: Ray
+
+/// The line from `begin` to `end`, as much of it as is looked at, without what collectors hang on
+/// behind: an escape for colour, and marks of quotation.
+std::string_view line_at(const char* begin, const char* end) {
+    std::string_view line = between(begin, end).substr(0, longest_line);
+    if (line.ends_with('\r')) {
+        line.remove_suffix(1);
+    }
+    if (line.ends_with('m')) {
+        const auto escape = line.rfind('\x1b');
+        if (escape != std::string_view::npos && line.size() - escape <= 8) {
+            line = line.substr(0, escape);
+        }
+    }
+    if (line.ends_with(']')) {
+        const auto open = line.rfind(" [cite: ");
+        line = line.substr(0, open);
+    }
+    while (line.ends_with(' ')) {
+        line.remove_suffix(1);
+    }
+    return line;
+}
+
+/// What a launcher or collector put before a record: what is before NCCL's own prefix.  Where there
+/// is none, blanks are not from a launcher: the text is indented.
+std::string_view lead_of(std::string_view before) {
+    const Prefix prefix = read_prefix(before.data(), before.data() + before.size());
+    if (prefix.begin == nullptr) {
+        return before.substr(0, before.find_last_not_of(' ') + 1);
+    }
+    return before.substr(0, static_cast<std::size_t>(prefix.begin - before.data()));
+}
+
+/// `line` without a lead like this one, but for its digits: a time goes on from line to line.
+std::string_view behind_lead(std::string_view line, std::string_view lead) {
+    const bool has_lead = line.size() >= lead.size() &&
+                          std::equal(lead.begin(), lead.end(), line.begin(), [](char a, char b) {
+                              return a == b || (is_digit(a) && is_digit(b));
+                          });
+    return has_lead ? line.substr(lead.size()) : line;
 }
 
 }  // namespace
@@ -83,18 +89,47 @@ void NcclLogReader::feed(std::string_view piece) {
         take_line(line);
         piece.remove_prefix(end + 1);
     }
-    const char* at = piece.data();
-    const char* const end = at + piece.size();
+    rest_ = take_lines(piece).substr(0, longest_line);
+}
+
+/// Takes all lines that have an end, and gives what is behind the last.  Lines are looked at some
+/// ahead of their turn, so that what they need is in the CPU's cache by then.
+std::string_view NcclLogReader::take_lines(std::string_view text) {
+    struct Ahead {
+        std::string_view line;
+        Record record;
+    };
+    constexpr std::size_t depth = 8;
+    std::array<Ahead, depth> ahead;
+    std::size_t seen = 0;
+    std::size_t taken = 0;
+    const char* at = text.data();
+    const char* const end = at + text.size();
     while (at < end) {
         const auto* stop =
             static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
         if (stop == nullptr) {
-            rest_ = between(at, end).substr(0, longest_line);
-            return;
+            break;
         }
-        take_line(between(at, stop));
+        if (seen - taken == depth) {
+            const Ahead& next = ahead[taken++ % depth];
+            take_line(next.line, next.record);
+        }
+        Ahead& last = ahead[seen % depth];
+        last.line = line_at(at, stop);
+        last.record = find_record(last.line.data(), last.line.data() + last.line.size());
+        book_->prefetch_index(last.record.prefix.hash);
+        if (seen - taken >= depth / 2) {
+            book_->prefetch_rank(ahead[(seen - depth / 2) % depth].record.prefix.hash);
+        }
+        ++seen;
         at = stop + 1;
     }
+    while (taken < seen) {
+        const Ahead& next = ahead[taken++ % depth];
+        take_line(next.line, next.record);
+    }
+    return between(at, end);
 }
 
 void NcclLogReader::end_file() {
@@ -114,20 +149,20 @@ NcclLog NcclLogReader::take() {
 }
 
 void NcclLogReader::take_line(std::string_view line) {
+    line = line_at(line.data(), line.data() + line.size());
+    take_line(line, find_record(line.data(), line.data() + line.size()));
+}
+
+void NcclLogReader::take_line(std::string_view line, Record record) {
     NcclBook& book = *book_;
     ++book.line;
     ++book.log.lines;
-    line = line.substr(0, longest_line);
-    if (line.ends_with('\r')) {
-        line.remove_suffix(1);
-    }
-    const char* const begin = line.data();
-    const char* const end = begin + line.size();
-    Record record = find_record(begin, end);
     if (record.mark.begin == nullptr) {
         take_loose_line(line);
         return;
     }
+    const char* const begin = line.data();
+    const char* const end = begin + line.size();
     give_up_join();
     book.line_text = line;
     std::uint32_t rank = nothing;
@@ -145,6 +180,12 @@ void NcclLogReader::take_line(std::string_view line) {
         } else if (rank == nothing && mark.kind <= MarkKind::warning && !book.has_prefixes) {
             rank = book.rank_of({});
         }
+        if (mark.kind == MarkKind::version) {
+            ++book.log.records;
+            from = mark.text + take_version(book, rank, between(mark.text, end));
+            record = find_record(from, end);
+            continue;
+        }
         const std::string_view before = between(from, mark.begin);
         from = mark.text;
         record = find_record(from, end);
@@ -160,12 +201,18 @@ void NcclLogReader::take_record(const Mark& mark, std::uint32_t rank, std::strin
     NcclBook& book = *book_;
     ++book.log.records;
     skip_blanks(text);
-    text = without_tail(book, text);
+    if (text.ends_with(']')) {
+        if (const auto at = text.rfind(repeated); at != std::string_view::npos) {
+            book.log.deduplicated = true;
+            text = text.substr(0, at);
+        }
+    }
     book.rank(rank).last_line = book.line;
     switch (mark.kind) {
         case MarkKind::info:
             if (!take_info(book, rank, text, false)) {
                 torn_ = text.substr(0, longest_join);
+                torn_lead_ = lead_of(before).substr(0, longest_join);
                 torn_rank_ = rank;
                 torn_line_ = book.line;
             }
@@ -175,10 +222,8 @@ void NcclLogReader::take_record(const Mark& mark, std::uint32_t rank, std::strin
             take_warning(book, rank, text, before);
             break;
         case MarkKind::version:
-            take_version(book, rank, text);
-            break;
         case MarkKind::watchdog:
-            break;
+            break;  // taken before
     }
 }
 
@@ -186,9 +231,10 @@ void NcclLogReader::take_loose_line(std::string_view line) {
     NcclBook& book = *book_;
     if (!torn_.empty()) {
         const std::size_t size = torn_.size();
+        const auto behind = behind_lead(line, torn_lead_);
         // A line is broken at a blank, or within a word: then the next is not indented.
-        const auto more = trim(line).substr(0, longest_join);
-        torn_ += line.starts_with(' ') ? " " : "";
+        const auto more = trim(behind).substr(0, longest_join);
+        torn_ += line.starts_with(' ') || behind.starts_with(' ') ? " " : "";
         torn_ += more;
         book.line_text = torn_;
         const std::uint64_t here = std::exchange(book.line, torn_line_);
@@ -207,7 +253,7 @@ void NcclLogReader::take_loose_line(std::string_view line) {
     if (at != std::string_view::npos) {
         book.line_text = line;
         book.say(nothing, NcclTopic::provider,
-                 line.substr(std::min(line.size(), line.rfind('>') + 1)));
+                 trim(line.substr(std::min(line.size(), line.rfind('>') + 1))));
     }
 }
 

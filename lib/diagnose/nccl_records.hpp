@@ -1,6 +1,7 @@
 // What the text of a record says, by its kind.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -33,8 +34,8 @@ void take_graph(NcclBook& book, std::uint32_t rank, std::string_view text);
 void take_warning(NcclBook& book, std::uint32_t rank, std::string_view text,
                   std::string_view before);
 
-/// Takes the text behind "NCCL version ".
-void take_version(NcclBook& book, std::uint32_t rank, std::string_view text);
+/// Takes what stands behind "NCCL version ", and gives its length.
+std::size_t take_version(NcclBook& book, std::uint32_t rank, std::string_view text);
 
 /// Takes a line of PyTorch's ProcessGroupNCCL.
 void take_watchdog(NcclBook& book, std::string_view line);

@@ -91,10 +91,11 @@ Link read_link(std::string_view text) {
         return std::string{};
     };
     link.device = word({"on dev ", "hca "});
-    if (const auto at = text.find("local GID index "); at != std::string_view::npos) {
-        text.remove_prefix(at + 1);  // the index is not the GID
+    link.local = word({"localGid ", "localGids"});
+    // "local GID index 3, local GID ::ffff:10.20.5.11": the address is the last.
+    if (const auto at = text.rfind("local GID "); at != std::string_view::npos) {
+        link.local = word_after(text.substr(at), "local GID ");
     }
-    link.local = word({"localGid ", "localGids", ", local GID "});
     link.remote = word({"remote GID ", "remoteGids ", "remoteGids", "remoteGid "});
     return link;
 }

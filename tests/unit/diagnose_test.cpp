@@ -1,6 +1,9 @@
 // The verdict over files: causes before consequences, where the time goes, two runs compared, and
 // what is said of public logs.
+#include <algorithm>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -79,6 +82,108 @@ struct Expected {
     const char* findings;
     const char* because;
 };
+
+/// By hand, from what was written about each when it was collected.
+const std::vector<Expected>& public_logs() {
+    static const std::vector<Expected> all = {
+        {"train-log/bloom-176b-slow-gpu-drop.log", "cause found", "slow-part", "one slow GPU"},
+        {"train-log/bloom-176b-hang-at-eval.log", "cause not determined", "hang",
+         "no line after the first validation"},
+        {"train-log/bloom-176b-steady.log", "healthy", "loss-spike", "a spike that came back"},
+        {"train-log/tr1-13b-ms-nan.log", "cause not determined", "loss-spike", "at 29050"},
+        {"train-log/nemo-train-step-timing.log", "healthy", "", "two steps of 12.87, one of 13.04"},
+        {"train-log/aws-fsdp-speed.log", "healthy", "", "batch 0 is warm-up"},
+        {"train-log/meg-ds-zero-52b-v100.log", "healthy", "", "its first iterations"},
+        {"train-log/mlperf-sd-mllog.log", "healthy", "", "nothing is said to be wrong"},
+        {"train-log/torchtitan-one-step.log", "too little to tell", "", "one step"},
+        {"train-log/mbridge-llama31-glued-line.log", "too little to tell", "", "one step"},
+        {"train-log/mbridge-mtp-extra-losses.log", "too little to tell", "", "one step"},
+        {"train-log/deepspeed-flops-profiler.txt", "too little to tell", "",
+         "a profile of one step"},
+        {"train-log/torchtitan-benchmarks-h100.md", "nothing to go by", "", "tables, no log"},
+        // Only an average is in it, which is no ground for a verdict.
+        {"nccl-tests/a100-2node-no-gdr-33GBs.txt", "too little to tell", "", "a footer only"},
+        {"nccl-tests/a3high-tcpx-2node-allgather.txt", "healthy", "", "as usual of A3 High"},
+        {"nccl-tests/a3mega-tcpxo-2node-allgather.txt", "healthy", "", "188 GB/s"},
+        {"nccl-tests/b200-2rank-1node-nvlink.txt", "healthy", "", "NVLink"},
+        {"nccl-tests/batch-mpi-tag-trailing-blanks.txt", "healthy", "", "peak 483"},
+        {"nccl-tests/dgxa100-2node-8B-start.txt", "healthy", "", "peak 188, average 53.7"},
+        {"nccl-tests/eks-mpi-tag-output.txt", "healthy", "", "peak 437"},
+        {"nccl-tests/gb300-elided-rows.txt", "healthy", "", "peak 936"},
+        {"nccl-tests/gh200-2rank-unalign-format.txt", "healthy", "", "one Slingshot NIC"},
+        {"nccl-tests/h100-2node-container-slow.txt", "cause found", "high-latency",
+         "300 to 500 us"},
+        {"nccl-tests/h200-2rank-1nic-gib-allgather.txt", "healthy", "", "one rail"},
+        {"nccl-tests/nccl1-all_reduce_test-2016.txt", "nothing to go by", "", "NCCL 1's format"},
+        {"nccl-tests/p4d-2node-srun-label.txt", "healthy", "", "78 GB/s on p4d"},
+        {"nccl-tests/roce-2node-old-format.txt", "healthy", "", "peak 22.9"},
+        {"nccl-tests/superbench-allgather.log", "healthy", "", "one node"},
+        {"nccl-tests/superbench-reducescatter.log", "healthy", "", "one node"},
+        {"nccl-log/2.10.3-opa-v100x4-4node.log", "healthy", "", "healthy"},
+        {"nccl-log/2.18-h100-vm-affinity-ignored.log", "too little to tell", "", "masks alone"},
+        {"nccl-log/2.19-modifyqp-network-unreachable-h100.log", "cause found", "unconnected-nics",
+         "no route for the GID; the rest follows"},
+        {"nccl-log/2.19.3-h100x8-2node-ibext-sharp.log", "healthy", "", "healthy"},
+        {"nccl-log/2.1x-err4-vendor81-gdr.log", "cause found", "memory-protection",
+         "memory registration"},
+        {"nccl-log/2.21.5-irdma-rocev2.log", "cause not determined", "unconnected-nics",
+         "peers not reachable, cause not read"},
+        {"nccl-log/2.27-modifyqp-110-rail-only-fabric.log", "cause found", "unconnected-nics",
+         "rail-only fabric"},
+        {"nccl-log/2.2x-gcp-a3mega-graph-multinic.log", "too little to tell", "", "a graph alone"},
+        {"nccl-log/2.2x-h200-vm-pci-0.2-graph.log", "too little to tell", "virtual-pci",
+         "a false figure of the VM"},
+        {"nccl-log/2.2x-single-ib-k8s-8pods.log", "too little to tell", "",
+         "one pod of eight: that they share a node is not in it"},
+        {"nccl-log/2.2x-socket-fallback-bond0.log", "cause not determined", "socket-fallback",
+         "one line is all there is"},
+        {"nccl-log/2.2x-status12-k8s-ipv6-gids-vm.log", "cause not determined", "retry-exceeded",
+         "cause not stated"},
+        {"nccl-log/2.2x-status12-vendor129-then-flush249.log", "cause not determined",
+         "retry-exceeded", "cause not stated; the flushes follow"},
+        {"nccl-log/2.3-wrong-interface-lo.log", "cause found",
+         "wrong-interface nccl-connect<wrong-interface socket-fallback<wrong-interface", "lo"},
+        {"nccl-log/2.4-dockers-shm-socket-noroute-path.log", "cause found",
+         "gpu-isolation socket-fallback", "one GPU a process; sockets between nodes"},
+        {"nccl-log/2.4-ofi-no-optimal-provider.log", "cause found",
+         "no-provider no-libibverbs<no-provider socket-fallback<no-provider",
+         "the real error is libfabric's"},
+        {"nccl-log/2.7-err12-vendor129-roce-gid.log", "cause found", "retry-exceeded", "RoCE GID"},
+        {"nccl-log/2.7.8-opa-megatron-interleaved.log", "healthy", "", "many communicators"},
+        {"nccl-log/2.7.8-opa-v100x4-16node.log", "healthy", "", "healthy"},
+        {"nccl-log/2.8-no-device-ibv_open_device-container.log", "cause found",
+         "nic-not-opened no-ib-device<nic-not-opened socket-fallback<nic-not-opened",
+         "the container cannot open /dev/infiniband"},
+        {"nccl-log/acs-lspci-mixed.txt", "nothing to go by", "", "no rule reads lspci yet"},
+        {"nccl-log/cpu-no-p2p-isolated-cgroup.md", "nothing to go by", "", "a description, no log"},
+        {"nccl-log/efa-nemo-2602-libibverbs-conflict.log", "cause found", "plugin-trouble",
+         "two releases of libibverbs"},
+        {"nccl-log/efa-provider-list-empty.log", "cause found", "no-provider",
+         "the provider sees no device"},
+        {"nccl-log/gh200-slingshot-missing-ofi.log", "cause found",
+         "no-network plugin-trouble<no-network", "NCCL_NET_PLUGIN wins over NCCL_NET"},
+        {"nccl-log/gib-gdr-ray-prefix-cite.log", "healthy", "", "healthy"},
+        {"nccl-log/stas-good-ib-vs-fastsocket.log", "cause found", "mixed-links socket-fallback",
+         "four jobs in one file: line 4 has a storage NIC, line 3 fell back"},
+        {"nccl-log/watchdog-4ranks-seqnum.log", "cause not determined", "collective-timeout",
+         "rank 0 is silent"},
+        {"nccl-log/watchdog-reduce-scatter-node.log", "cause not determined", "collective-timeout",
+         "one node of 96 ranks reports"},
+    };
+    return all;
+}
+
+/// `text` with `change` done to each of its lines.
+template <class Change>
+std::string each_line(std::string_view text, Change change) {
+    std::string changed;
+    while (!text.empty()) {
+        const auto line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        changed += change(line);
+    }
+    return changed;
+}
 
 }  // namespace
 
@@ -194,101 +299,34 @@ TEST_CASE("a diagnosis as JSON has the findings of the text, which fits 80 colum
 
 TEST_CASE("public logs get the verdict that is known of them", "[diagnose][corpus]") {
     RAILHEAD_NEED_CORPUS();
-    // By hand, from what was written about each when it was collected.
-    const std::vector<Expected> all = {
-        {"train-log/bloom-176b-slow-gpu-drop.log", "cause found", "slow-part", "one slow GPU"},
-        {"train-log/bloom-176b-hang-at-eval.log", "cause not determined", "hang",
-         "no line after the first validation"},
-        {"train-log/bloom-176b-steady.log", "healthy", "loss-spike", "a spike that came back"},
-        {"train-log/tr1-13b-ms-nan.log", "cause not determined", "loss-spike", "at 29050"},
-        {"train-log/nemo-train-step-timing.log", "healthy", "", "two steps of 12.87, one of 13.04"},
-        {"train-log/aws-fsdp-speed.log", "healthy", "", "batch 0 is warm-up"},
-        {"train-log/meg-ds-zero-52b-v100.log", "healthy", "", "its first iterations"},
-        {"train-log/mlperf-sd-mllog.log", "healthy", "", "nothing is said to be wrong"},
-        {"train-log/torchtitan-one-step.log", "too little to tell", "", "one step"},
-        {"train-log/mbridge-llama31-glued-line.log", "too little to tell", "", "one step"},
-        {"train-log/mbridge-mtp-extra-losses.log", "too little to tell", "", "one step"},
-        {"train-log/deepspeed-flops-profiler.txt", "too little to tell", "",
-         "a profile of one step"},
-        {"train-log/torchtitan-benchmarks-h100.md", "nothing to go by", "", "tables, no log"},
-        // Only an average is in it, which is no ground for a verdict.
-        {"nccl-tests/a100-2node-no-gdr-33GBs.txt", "too little to tell", "", "a footer only"},
-        {"nccl-tests/a3high-tcpx-2node-allgather.txt", "healthy", "", "as usual of A3 High"},
-        {"nccl-tests/a3mega-tcpxo-2node-allgather.txt", "healthy", "", "188 GB/s"},
-        {"nccl-tests/b200-2rank-1node-nvlink.txt", "healthy", "", "NVLink"},
-        {"nccl-tests/batch-mpi-tag-trailing-blanks.txt", "healthy", "", "peak 483"},
-        {"nccl-tests/dgxa100-2node-8B-start.txt", "healthy", "", "peak 188, average 53.7"},
-        {"nccl-tests/eks-mpi-tag-output.txt", "healthy", "", "peak 437"},
-        {"nccl-tests/gb300-elided-rows.txt", "healthy", "", "peak 936"},
-        {"nccl-tests/gh200-2rank-unalign-format.txt", "healthy", "", "one Slingshot NIC"},
-        {"nccl-tests/h100-2node-container-slow.txt", "cause found", "high-latency",
-         "300 to 500 us"},
-        {"nccl-tests/h200-2rank-1nic-gib-allgather.txt", "healthy", "", "one rail"},
-        {"nccl-tests/nccl1-all_reduce_test-2016.txt", "nothing to go by", "", "NCCL 1's format"},
-        {"nccl-tests/p4d-2node-srun-label.txt", "healthy", "", "78 GB/s on p4d"},
-        {"nccl-tests/roce-2node-old-format.txt", "healthy", "", "peak 22.9"},
-        {"nccl-tests/superbench-allgather.log", "healthy", "", "one node"},
-        {"nccl-tests/superbench-reducescatter.log", "healthy", "", "one node"},
-        {"nccl-log/2.10.3-opa-v100x4-4node.log", "healthy", "", "healthy"},
-        {"nccl-log/2.18-h100-vm-affinity-ignored.log", "too little to tell", "", "masks alone"},
-        {"nccl-log/2.19-modifyqp-network-unreachable-h100.log", "cause found", "unconnected-nics",
-         "no route for the GID; the rest follows"},
-        {"nccl-log/2.19.3-h100x8-2node-ibext-sharp.log", "healthy", "", "healthy"},
-        {"nccl-log/2.1x-err4-vendor81-gdr.log", "cause found", "memory-protection",
-         "memory registration"},
-        {"nccl-log/2.21.5-irdma-rocev2.log", "cause not determined", "unconnected-nics",
-         "peers not reachable, cause not read"},
-        {"nccl-log/2.27-modifyqp-110-rail-only-fabric.log", "cause found", "unconnected-nics",
-         "rail-only fabric"},
-        {"nccl-log/2.2x-gcp-a3mega-graph-multinic.log", "too little to tell", "", "a graph alone"},
-        {"nccl-log/2.2x-h200-vm-pci-0.2-graph.log", "too little to tell", "virtual-pci",
-         "a false figure of the VM"},
-        {"nccl-log/2.2x-single-ib-k8s-8pods.log", "too little to tell", "",
-         "one pod of eight: that they share a node is not in it"},
-        {"nccl-log/2.2x-socket-fallback-bond0.log", "cause not determined", "socket-fallback",
-         "one line is all there is"},
-        {"nccl-log/2.2x-status12-k8s-ipv6-gids-vm.log", "cause not determined", "retry-exceeded",
-         "cause not stated"},
-        {"nccl-log/2.2x-status12-vendor129-then-flush249.log", "cause not determined",
-         "retry-exceeded", "cause not stated; the flushes follow"},
-        {"nccl-log/2.3-wrong-interface-lo.log", "cause found",
-         "wrong-interface nccl-connect<wrong-interface socket-fallback<wrong-interface", "lo"},
-        {"nccl-log/2.4-dockers-shm-socket-noroute-path.log", "cause found",
-         "gpu-isolation socket-fallback", "one GPU a process; sockets between nodes"},
-        {"nccl-log/2.4-ofi-no-optimal-provider.log", "cause found",
-         "no-provider no-libibverbs<no-provider socket-fallback<no-provider",
-         "the real error is libfabric's"},
-        {"nccl-log/2.7-err12-vendor129-roce-gid.log", "cause found", "retry-exceeded", "RoCE GID"},
-        {"nccl-log/2.7.8-opa-megatron-interleaved.log", "healthy", "", "many communicators"},
-        {"nccl-log/2.7.8-opa-v100x4-16node.log", "healthy", "", "healthy"},
-        {"nccl-log/2.8-no-device-ibv_open_device-container.log", "cause found",
-         "nic-not-opened no-ib-device<nic-not-opened socket-fallback<nic-not-opened",
-         "the container cannot open /dev/infiniband"},
-        {"nccl-log/acs-lspci-mixed.txt", "nothing to go by", "", "no rule reads lspci yet"},
-        {"nccl-log/cpu-no-p2p-isolated-cgroup.md", "nothing to go by", "", "a description, no log"},
-        {"nccl-log/efa-nemo-2602-libibverbs-conflict.log", "cause found", "plugin-trouble",
-         "two releases of libibverbs"},
-        {"nccl-log/efa-provider-list-empty.log", "cause found", "no-provider",
-         "the provider sees no device"},
-        {"nccl-log/gh200-slingshot-missing-ofi.log", "cause found",
-         "no-network plugin-trouble<no-network", "NCCL_NET_PLUGIN wins over NCCL_NET"},
-        {"nccl-log/gib-gdr-ray-prefix-cite.log", "healthy", "", "healthy"},
-        {"nccl-log/stas-good-ib-vs-fastsocket.log", "cause found", "mixed-links socket-fallback",
-         "four jobs in one file: line 4 has a storage NIC, line 3 fell back"},
-        {"nccl-log/watchdog-4ranks-seqnum.log", "cause not determined", "collective-timeout",
-         "rank 0 is silent"},
-        {"nccl-log/watchdog-reduce-scatter-node.log", "cause not determined", "collective-timeout",
-         "one node of 96 ranks reports"},
-    };
     std::size_t files = 0;
     for (const auto* folder : {"nccl-log", "nccl-tests", "train-log"}) {
         files += railhead::test::list_corpus(folder, "").size();
     }
-    CHECK(files == all.size());
-    for (const auto& one : all) {
+    CHECK(files == public_logs().size());
+    for (const auto& one : public_logs()) {
         CAPTURE(one.file, one.because);
         const Diagnosed d{facts_of({railhead::test::read_corpus(one.file)})};
         CHECK(std::string{name_of(d.diagnosis.verdict)} == one.verdict);
         CHECK(ids_of(d.diagnosis) == one.findings);
+    }
+}
+
+TEST_CASE("a verdict survives Windows' line ends, a launcher's label and a torn tail",
+          "[diagnose][corpus]") {
+    RAILHEAD_NEED_CORPUS();
+    const auto with_cr = [](std::string_view line) { return std::string{line} + "\r\n"; };
+    const auto with_label = [](std::string_view line) { return "3: " + std::string{line} + "\n"; };
+    for (const auto& one : public_logs()) {
+        const auto text = railhead::test::read_corpus(one.file);
+        for (const auto& [change, changed] :
+             {std::pair{"CRLF", each_line(text, with_cr)},
+              std::pair{"srun --label", each_line(text, with_label)},
+              std::pair{"torn tail", text + text.substr(0, text.find('\n') / 3)}}) {
+            CAPTURE(one.file, change);
+            const Diagnosed d{facts_of({changed})};
+            CHECK(std::string{name_of(d.diagnosis.verdict)} == one.verdict);
+            CHECK(ids_of(d.diagnosis) == one.findings);
+        }
     }
 }

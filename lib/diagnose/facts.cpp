@@ -22,7 +22,16 @@ std::string_view name_of(Input input) {
         "NCCL's lines on communicators (NCCL_DEBUG=INFO)",
         "a table of nccl-tests (all_reduce_perf -b 8 -e 8G -f 2 -g 1)",
         "rows of 128 MiB and more in a table of nccl-tests",
-        "rows of 8 KiB and less in a table of nccl-tests"};
+        "rows of 8 KiB and less in a table of nccl-tests",
+        "dmesg -T, or journalctl -k, of the nodes",
+        "nvidia-smi -q of the nodes, while the job runs",
+        "dcgmi diag -r 3, or dcgmi health, of the nodes",
+        "ibstat of the nodes",
+        "lspci -vvv of the nodes, as root",
+        "the job's output with the failures of its ranks",
+        "dumps of PyTorch's NCCL flight recorder as JSON, of two ranks and more",
+        "a trace of PyTorch's profiler",
+        "what NCCL's RAS port answers (ncclras -v) while the job runs"};
     return names.at(static_cast<std::size_t>(input));
 }
 

@@ -9,6 +9,7 @@
 
 #include "diagnose/evidence.hpp"
 #include "diagnose/kind.hpp"
+#include "diagnose/machine_facts.hpp"
 #include "diagnose/nccl_facts.hpp"
 #include "fabric/nccl_tests.hpp"
 #include "training/achieved.hpp"
@@ -36,6 +37,15 @@ enum class Input : std::uint8_t {
     bandwidth,     ///< a table of nccl-tests
     large_sizes,   ///< rows of 128 MiB and more
     small_sizes,   ///< rows of 8 KiB and less
+    kernel_log,
+    gpu_states,  ///< nvidia-smi -q
+    dcgm,
+    ports,           ///< ibstat
+    pci,             ///< lspci -vvv
+    job_output,      ///< what ranks printed when they ended
+    flight_records,  ///< of PyTorch's NCCL flight recorder
+    profiler_trace,
+    ras,  ///< what NCCL's RAS port answers
     count_
 };
 /// "a log with NCCL_DEBUG=INFO": what to hand in.
@@ -85,6 +95,7 @@ struct Facts {
     std::vector<TrainingFacts> training;
     std::vector<BandwidthFacts> bandwidth;
     std::optional<NcclLog> nccl;
+    MachineFacts machine;
 
     /// The log with most lines about steps; null where there is none.
     [[nodiscard]] const TrainingFacts* main_training() const;

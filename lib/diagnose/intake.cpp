@@ -52,8 +52,23 @@ void Intake::begin_file(std::string_view name) {
     file_ = facts_.sources.add(name);
     nccl_.begin_file(file_);
     training_.emplace(std::string{name});
+    machine_.reset();
     head_.clear();
     text_.clear();
+    is_decided_ = false;
+    kind_ = FileKind::unknown;
+}
+
+/// Tells the kind from the head of the file, and hands it to the reader of that kind.
+void Intake::decide() {
+    is_decided_ = true;
+    kind_ = guess_kind(head_);
+    const auto kind = kind_ == FileKind::unknown ? FileKind::traceback : kind_;
+    machine_ = make_machine_reader(kind, file_, facts_.sources.name(file_), facts_.machine);
+    if (machine_) {
+        machine_->feed(head_);
+    }
+    head_.clear();
 }
 
 void Intake::keep_table_text(std::string_view piece) {
@@ -61,7 +76,17 @@ void Intake::keep_table_text(std::string_view piece) {
 }
 
 void Intake::feed(std::string_view piece) {
-    head_ += piece.substr(0, kind_head - std::min(kind_head, head_.size()));
+    if (!is_decided_) {
+        head_ += piece;
+        if (head_.size() >= kind_head) {
+            decide();
+        }
+    } else if (machine_) {
+        machine_->feed(piece);
+    }
+    if (is_decided_ && kind_ != FileKind::unknown && !is_job_output(kind_)) {
+        return;
+    }
     keep_table_text(piece);
     nccl_.feed(piece);
     training_->feed(piece);
@@ -103,16 +128,26 @@ bool Intake::take_table() {
 }
 
 void Intake::end_file() {
+    if (!is_decided_) {
+        decide();
+    }
+    const auto failures = [&] {
+        return facts_.machine.failures.empty() ? 0 : facts_.machine.failures.back().failures.size();
+    };
+    if (machine_) {
+        machine_->finish();
+    }
     nccl_.end_file();
-    FileFacts file;
-    file.file = file_;
-    file.kind = guess_kind(head_);
-    if (file.kind == FileKind::unknown || is_job_output(file.kind)) {
+    FileFacts file{file_, kind_, machine_ != nullptr};
+    if (kind_ == FileKind::unknown || is_job_output(kind_)) {
         const bool training = take_training();
         const bool table = take_table();
-        file.is_read = training || table;
-        if (file.kind == FileKind::unknown && file.is_read) {
-            file.kind = training ? FileKind::training_log : FileKind::nccl_tests;
+        const bool failed = failures() > 0;
+        file.is_read = training || table || failed;
+        if (kind_ == FileKind::unknown && file.is_read) {
+            file.kind = training ? FileKind::training_log
+                        : table  ? FileKind::nccl_tests
+                                 : FileKind::traceback;
         }
     }
     facts_.files.push_back(file);

@@ -1,10 +1,11 @@
 // Turns files, read piece by piece, into facts.
 //
-// What a job prints is a mix: NCCL's lines, steps, tables of nccl-tests.  So each such file goes
-// through all three readers.
+// What a job prints is a mix: NCCL's lines, steps, tables of nccl-tests, tracebacks.  So each such
+// file goes through the readers of all four; others through that of their kind.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,7 @@ class Intake {
     [[nodiscard]] Facts take();
 
  private:
+    void decide();
     void keep_table_text(std::string_view piece);
     bool take_training();
     bool take_table();
@@ -40,7 +42,10 @@ class Intake {
     Facts facts_;
     NcclLogReader nccl_;
     std::optional<training::LogReader> training_;
-    std::string head_;  ///< of the file, for its kind
+    std::unique_ptr<Reader> machine_;  ///< of the file's kind; null: none
+    std::string head_;                 ///< of the file, until its kind is told from it
+    bool is_decided_ = false;
+    FileKind kind_ = FileKind::unknown;
     std::string text_;  ///< of the file, for a table in it: its first megabytes
     std::uint32_t file_ = 0;
 };

@@ -68,6 +68,9 @@ struct Rule {
 [[nodiscard]] std::span<const Rule> stability_rules();  ///< losses, hangs
 [[nodiscard]] std::span<const Rule> layout_rules();     ///< arguments of the run, MFU
 [[nodiscard]] std::span<const Rule> bandwidth_rules();  ///< tables of nccl-tests
+[[nodiscard]] std::span<const Rule> node_rules();     ///< kernel log, nvidia-smi, DCGM, PCI, ports
+[[nodiscard]] std::span<const Rule> failure_rules();  ///< of ranks: tracebacks, flight records, RAS
+[[nodiscard]] std::span<const Rule> profile_rules();  ///< traces of a profiler
 [[nodiscard]] std::span<const Rule> nccl_error_rules();
 [[nodiscard]] std::span<const Rule> nccl_network_rules();
 [[nodiscard]] std::span<const Rule> nccl_path_rules();

@@ -58,6 +58,9 @@ std::string heading(const DiagnosisReport& report) {
     for (const auto& file : report.facts->files) {
         const auto& name = report.facts->sources.name(file.file);
         const auto kind = file.is_read ? std::string{name_of(file.kind)}
+                          : !diagnose::refusal_of(file.kind).empty()
+                              ? fmt::format("{}: not used; {}", name_of(file.kind),
+                                            diagnose::refusal_of(file.kind))
                           : file.kind == diagnose::FileKind::unknown
                               ? std::string{"of no kind that is known: not used"}
                               : fmt::format("{}, in which no rule finds anything to read: not used",

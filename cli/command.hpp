@@ -47,6 +47,7 @@ void add_node(CLI::App& app, Console& console);
 void add_order(CLI::App& app, Console& console);
 void add_policy(CLI::App& app, Console& console);
 void add_rails(CLI::App& app, Console& console);
+void add_size(CLI::App& app, Console& console);
 void add_storage(CLI::App& app, Console& console);
 void add_verify_placement(CLI::App& app, Console& console);
 

@@ -13,8 +13,9 @@ namespace {
 constexpr std::string_view a100 = "a100-sxm-80gb";
 constexpr std::string_view h100 = "h100-sxm";
 
-constexpr std::string_view full = "full attention";
-constexpr std::string_view causal = "causal attention";
+constexpr std::string_view full = "matrices";
+constexpr std::string_view causal = "matrices-causal";
+constexpr std::string_view palm = "palm";
 
 constexpr std::string_view llama = "LLaMA, arXiv:2302.13971, section 2.4: 380 tokens/s a GPU";
 constexpr std::string_view korthikanti = "Korthikanti et al., arXiv:2205.05198, table 5";
@@ -32,7 +33,7 @@ constexpr std::array runs{
     PublishedRun{a100, "MT-NLG 530B", 530e9, false, 280, 0.560, full, korthikanti},
     PublishedRun{a100, "GPT 1T", 1008e9, false, 512, 0.563, full, korthikanti},
     PublishedRun{a100, "BLOOM 176B", 176.25e9, false, 384, 0.360, full, bloom},
-    PublishedRun{a100, "LLaMA 65B", 65.2e9, false, 2048, 0.496, "6N + full attention", llama},
+    PublishedRun{a100, "LLaMA 65B", 65.2e9, false, 2048, 0.496, palm, llama},
     PublishedRun{a100, "GPT 175B", 175e9, false, 256, 0.530, full, megascale},
     PublishedRun{a100, "GPT 175B", 175e9, false, 1024, 0.447, full, megascale},
     PublishedRun{a100, "GPT 175B", 175e9, false, 3072, 0.487, full, megascale},
@@ -49,13 +50,12 @@ constexpr std::array runs{
     PublishedRun{h100, "Nemotron-4 340B", 341e9, false, 2048, 0.492, full, dgxc},
     PublishedRun{h100, "Llama 3.1 405B", 405.9e9, false, 512, 0.555, full, dgxc},
     PublishedRun{h100, "Llama 3.1 405B", 405.9e9, false, 2048, 0.552, full, dgxc},
-    PublishedRun{h100, "Llama 3 405B", 405.9e9, false, 8192, 0.43, full, llama_3},
-    PublishedRun{h100, "Llama 3 405B", 405.9e9, false, 16384, 0.41, full, llama_3},
-    PublishedRun{h100, "GPT 177B", 177e9, false, 2304, 0.438, "as Megatron-LM counts", megatron},
-    PublishedRun{h100, "GPT 462B", 462e9, false, 6144, 0.465, "as Megatron-LM counts", megatron},
-    PublishedRun{h100, "DeepSeek-V3", 37e9, true, 1024, 0.166, "as its recipe counts", dgxc},
+    PublishedRun{h100, "Llama 3 405B", 405.9e9, false, 8192, 0.43, palm, llama_3},
+    PublishedRun{h100, "Llama 3 405B", 405.9e9, false, 16384, 0.41, palm, llama_3},
+    PublishedRun{h100, "GPT 177B", 177e9, false, 2304, 0.438, full, megatron},
+    PublishedRun{h100, "GPT 462B", 462e9, false, 6144, 0.465, full, megatron},
     PublishedRun{h100, "Grok 1", 86e9, true, 2048, 0.406, causal, dgxc},
-    PublishedRun{"h800-sxm", "DeepSeek-V3", 37e9, true, 2048, 0.346, "6N", deepseek},
+    PublishedRun{"h800-sxm", "DeepSeek-V3", 37e9, true, 2048, 0.346, "6nd", deepseek},
 
     PublishedRun{"gb200", "Llama 3.1 405B", 405.9e9, false, 512, 0.466, full, dgxc},
     PublishedRun{"gb200", "Nemotron-4 340B", 341e9, false, 512, 0.394, full, dgxc},

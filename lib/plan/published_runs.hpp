@@ -16,8 +16,8 @@ struct PublishedRun {
     double active_parameters = 0;  ///< that a token goes through
     bool has_experts = false;
     double gpus = 0;
-    double mfu = 0;             ///< 0.41
-    std::string_view counting;  ///< which FLOPs: "full attention", "6N + attention"
+    double mfu = 0;               ///< 0.41
+    std::string_view convention;  ///< by which it is counted: of training::conventions()
     std::string_view source;
 };
 

@@ -84,6 +84,7 @@ struct SizeAnswer {
     const PublishedRun* run = nullptr;      ///< where the MFU is its
     Count rounded;                          ///< up to whole nodes
     std::optional<Count> with_layout;       ///< the next with a layout that fits and is fast enough
+    bool is_fast_enough = false;            ///< that layout, as modelled, for the MFU
     std::optional<OtherBatch> other_batch;  ///< nearest that gives `rounded` a layout, or a better
     LayoutSearch layouts;                   ///< of with_layout
     std::optional<Gradients> gradients;

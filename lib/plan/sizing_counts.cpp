@@ -20,6 +20,19 @@ double Counter::mfu_of(double tokens_per_s_per_gpu) const {
     return tokens_per_s_per_gpu * flops_per_token_ / question_->machine.peak_flops;
 }
 
+/// A run's MFU gives its tokens a second by its own convention; ours is by that of the question.
+Result<double> Counter::mfu_by_run(const PublishedRun& run) const {
+    auto convention = training::find_convention(run.convention);
+    if (!convention) {
+        return propagate(convention);
+    }
+    auto flops = training::flops_per_token(question_->model, **convention);
+    if (!flops) {
+        return propagate(flops);
+    }
+    return run.mfu * flops_per_token_ / flops->total();
+}
+
 Result<checkpoint::Recommendation> Counter::recommend(std::uint64_t nodes, double step_s,
                                                       double days) const {
     checkpoint::Question about;
@@ -121,7 +134,11 @@ Result<Counted> Counter::count() const {
             break;
         }
         run = *near;
-        counted = count_at(run->mfu);
+        auto mfu = mfu_by_run(*run);
+        if (!mfu) {
+            return propagate(mfu);
+        }
+        counted = count_at(*mfu);
         if (!counted) {
             return counted;
         }

@@ -36,6 +36,7 @@ class Counter {
 
  private:
     [[nodiscard]] double goodput(std::uint64_t nodes) const;
+    [[nodiscard]] Result<double> mfu_by_run(const PublishedRun& run) const;
     [[nodiscard]] double mfu_of(double tokens_per_s_per_gpu) const;
 
     const SizeQuestion* question_;

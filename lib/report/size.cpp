@@ -52,7 +52,9 @@ void add_counts(const SizeAnswer& answer, Table& table) {
     if (!answer.with_layout) {
         table.add({"", "no layout fits: see the notes"});
     } else if (answer.with_layout->gpus == rounded.gpus) {
-        table.add({"", "has a layout that fits, with this batch"});
+        table.add({"", answer.is_fast_enough
+                           ? "has a layout that fits and reaches the MFU, with this batch"
+                           : "has a layout that fits, but is slower than the MFU: see the notes"});
     } else {
         table.add({"", gpus_text(answer, *answer.with_layout) +
                            ": the next with a layout that fits and reaches the MFU, "

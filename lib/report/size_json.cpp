@@ -148,7 +148,8 @@ json run_json(const SizeAnswer& answer) {
     const auto& run = *answer.run;
     return {{"model", run.model},
             {"gpus", rounded(run.gpus)},
-            {"counting", run.counting},
+            {"mfu", rounded(run.mfu)},
+            {"convention", run.convention},
             {"source", run.source}};
 }
 
@@ -176,6 +177,7 @@ json answer_json(const SizeAnswer& answer) {
             {"steps", rounded(answer.steps)},
             {"rounded", count_json(answer.rounded)},
             {"with_layout", answer.with_layout ? count_json(*answer.with_layout) : json(nullptr)},
+            {"layout_reaches_mfu", answer.is_fast_enough},
             {"other_batch", other_batch_json(answer)},
             {"layouts", layouts_json(answer)},
             {"network", network_json(answer)},

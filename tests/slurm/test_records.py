@@ -123,7 +123,8 @@ def test_a_log_is_told_beside_accounting_and_no_event_twice(accounted, death):
     text = railhead(accounted, "postmortem", ended.id, "--log", accounted.logs / "slurmctld.log").stdout
 
     assert f"job {ended.id} ends for the failure of {node}" in text
-    assert len(re.findall(rf"\| {node} went DOWN", text)) == 1, text
+    sources = re.findall(rf"\| {node} went DOWN[^|]*\| ([a-z /.-]*)", text)
+    assert sources and set(sources) == {"sacctmgr show event"}, text
 
 
 def test_lemons_of_a_fresh_cluster_are_none(accounted, death, tmp_path):

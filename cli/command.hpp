@@ -38,6 +38,7 @@ void add_allreduce(CLI::App& app, Console& console);
 void add_catalog(CLI::App& app, Console& console);
 void add_check(CLI::App& app, Console& console);
 void add_ckpt(CLI::App& app, Console& console);
+void add_diagnose(CLI::App& app, Console& console);
 void add_exec(CLI::App& app, Console& console, std::vector<std::string> words);
 void add_explain(CLI::App& app, Console& console);
 void add_fabric(CLI::App& app, Console& console);
@@ -50,6 +51,7 @@ void add_order(CLI::App& app, Console& console);
 void add_policy(CLI::App& app, Console& console);
 void add_postmortem(CLI::App& app, Console& console);
 void add_rails(CLI::App& app, Console& console);
+void add_size(CLI::App& app, Console& console);
 void add_storage(CLI::App& app, Console& console);
 void add_verify_placement(CLI::App& app, Console& console);
 

@@ -53,7 +53,8 @@ Result<std::int64_t> read_until(const Options& options) {
 
 void write(const Options& options, const diagnose::LemonAnswer& answer, std::int64_t until_s,
            Console& console) {
-    const auto written = write_lemons_file(options.write, answer.lemons, until_s, options.is_update);
+    const auto written =
+        write_lemons_file(options.write, answer.lemons, until_s, options.is_update);
     if (!written) {
         return console.fail(written.error());
     }
@@ -101,8 +102,9 @@ void add_lemons(CLI::App& app, Console& console) {
     auto* command =
         app.add_subcommand("lemons", "Which nodes fail too often, by Slurm's own records");
     command
-        ->add_option("files", options->files,
-                     "Of sacct, sacctmgr show event, scontrol, slurmctld's log; - is standard input")
+        ->add_option(
+            "files", options->files,
+            "Of sacct, sacctmgr show event, scontrol, slurmctld's log; - is standard input")
         ->required();
     add_count_options(*command, options->count);
     command->add_option("--false-discovery-rate", options->false_discovery_rate,

@@ -14,9 +14,8 @@
 
 namespace railhead::cli {
 
-Result<void> write_lemons_file(const std::string& path,
-                               std::span<const diagnose::LemonNode> lemons, std::int64_t until_s,
-                               bool is_update) {
+Result<void> write_lemons_file(const std::string& path, std::span<const diagnose::LemonNode> lemons,
+                               std::int64_t until_s, bool is_update) {
     auto old = read_file(path);
     if (!old && old.error().code != Errc::not_found) {
         return propagate(old);

@@ -51,13 +51,15 @@ void add_mtbf(CLI::App& app, Console& console) {
     auto* command = app.add_subcommand("mtbf", "How often nodes failed, by Slurm's own records");
     const CLI::Range some{std::uint64_t{1}, std::uint64_t{100'000'000}};
     command
-        ->add_option("files", options->files,
-                     "Of sacct, sacctmgr show event, scontrol, slurmctld's log; - is standard input")
+        ->add_option(
+            "files", options->files,
+            "Of sacct, sacctmgr show event, scontrol, slurmctld's log; - is standard input")
         ->required();
     add_count_options(*command, options->count);
     const std::string group = "The gang whose MTBF is told";
-    auto* gang_nodes =
-        command->add_option("--gang-nodes", options->gang_nodes, "Its nodes")->check(some)->group(group);
+    auto* gang_nodes = command->add_option("--gang-nodes", options->gang_nodes, "Its nodes")
+                           ->check(some)
+                           ->group(group);
     command->add_option("--gang-gpus", options->gang_gpus, "Or its GPUs")
         ->check(some)
         ->excludes(gang_nodes)

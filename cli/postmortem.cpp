@@ -18,6 +18,7 @@
 #include "checkpoint/state_folder.hpp"
 #include "command.hpp"
 #include "job_record.hpp"
+#include "policy/lemons.hpp"
 #include "quantity_reader.hpp"
 #include "report/postmortem.hpp"
 #include "slurm_files.hpp"
@@ -31,8 +32,24 @@ struct Options {
     std::optional<std::string> restart;
 };
 
-constexpr std::chrono::seconds limit{60};
-const std::vector<std::string> utc{"SLURM_TIME_FORMAT=%s"};
+/// Runs one of Slurm's commands.  Its times are UTC, or those of this machine where they are to fit
+/// a log, which has no zone.
+Result<std::string> ask(const Options& options, const std::vector<std::string>& argv) {
+    constexpr std::chrono::seconds limit{60};
+    const auto* const format =
+        options.logs.empty() ? "SLURM_TIME_FORMAT=%s" : "SLURM_TIME_FORMAT=standard";
+    return output_of(argv, limit, {format});
+}
+
+/// A time that ask() told, as sacctmgr takes it.
+std::string asked_time(const Options& options, std::int64_t at_s) {
+    if (options.logs.empty()) {
+        return fmt::format("uts{}", at_s);
+    }
+    auto text = policy::until_text(at_s);
+    text.pop_back();  // "Z": it is a time of this machine
+    return text;
+}
 
 /// The nodes of all attempts, as sacctmgr takes them.
 std::string nodes_of(const diagnose::SlurmRecords& records) {
@@ -55,10 +72,10 @@ Result<void> ask_accounting(const Options& options, diagnose::SlurmRecords& reco
     // before.
     const std::string fields =
         "JobID,JobIDRaw,User,State,ExitCode,NodeList,AllocNodes,AllocTRES,Submit,Start,End,Reason";
-    for (const auto& more : {std::string{",FailedNode,Restarts,JobName"}, std::string{",JobName"}}) {
-        const auto text = output_of({"sacct", "--duplicates", "--allocations", "--parsable2",
-                                     "--jobs=" + jobs, "--format=" + fields + more},
-                                    limit, utc);
+    for (const auto& more :
+         {std::string{",FailedNode,Restarts,JobName"}, std::string{",JobName"}}) {
+        const auto text = ask(options, {"sacct", "--duplicates", "--allocations", "--parsable2",
+                                        "--jobs=" + jobs, "--format=" + fields + more});
         if (text) {
             read_slurm_text(*text, "sacct --duplicates", records);
             break;
@@ -76,9 +93,9 @@ Result<void> ask_accounting(const Options& options, diagnose::SlurmRecords& reco
     if (!first_s) {
         return {};
     }
-    const auto text = output_of({"sacctmgr", "--parsable2", "show", "event",
-                                 "Nodes=" + nodes_of(records), fmt::format("Start=uts{}", *first_s)},
-                                limit, utc);
+    const auto text =
+        ask(options, {"sacctmgr", "--parsable2", "show", "event", "Nodes=" + nodes_of(records),
+                      "Start=" + asked_time(options, *first_s)});
     if (!text) {
         return tl::unexpected{text.error()};
     }
@@ -89,14 +106,14 @@ Result<void> ask_accounting(const Options& options, diagnose::SlurmRecords& reco
 /// What slurmctld still knows: of jobs that ended a few minutes ago, and of nodes that are out.
 Result<void> ask_slurmctld(const Options& options, diagnose::SlurmRecords& records) {
     for (const auto& job : options.jobs) {
-        const auto text = output_of({"scontrol", "show", "job", job}, limit, utc);
+        const auto text = ask(options, {"scontrol", "show", "job", job});
         if (!text) {
             return fail(text.error().code, fmt::format("job {}: {}", job, text.error().message));
         }
         read_slurm_text(*text, "scontrol show job", records);
     }
     if (const auto nodes = nodes_of(records); !nodes.empty()) {
-        if (const auto text = output_of({"scontrol", "show", "node", nodes}, limit, utc)) {
+        if (const auto text = ask(options, {"scontrol", "show", "node", nodes})) {
             read_slurm_text(*text, "scontrol show node", records);
         }
     }
@@ -104,12 +121,11 @@ Result<void> ask_slurmctld(const Options& options, diagnose::SlurmRecords& recor
 }
 
 Result<diagnose::SlurmRecords> read_records(const Options& options, Console& console) {
-    std::vector<std::string> files = options.sacct;
-    files.insert(files.end(), options.events.begin(), options.events.end());
-    files.insert(files.end(), options.logs.begin(), options.logs.end());
-    auto records = read_slurm_files(files, console);
-    if (!records || !options.sacct.empty()) {
-        return records;
+    if (!options.sacct.empty()) {
+        auto files = options.sacct;
+        files.insert(files.end(), options.events.begin(), options.events.end());
+        files.insert(files.end(), options.logs.begin(), options.logs.end());
+        return read_slurm_files(files, console);
     }
     for (const auto& job : options.jobs) {
         if (!is_job_name(job)) {
@@ -117,18 +133,18 @@ Result<diagnose::SlurmRecords> read_records(const Options& options, Console& con
                         fmt::format("\"{}\" is no job: expected 12, 12_3 or 12+1", printable(job)));
         }
     }
-    if (auto asked = ask_accounting(options, *records); !asked) {
+    diagnose::SlurmRecords records;
+    if (const auto asked = ask_accounting(options, records); !asked) {
         console.warn({asked.error().code,
                       "accounting does not answer, so only what slurmctld still knows is told: " +
                           asked.error().message,
                       {}});
-        records->attempts.clear();
-        if (auto still = ask_slurmctld(options, *records); !still) {
+        records = {};
+        if (auto still = ask_slurmctld(options, records); !still) {
             return propagate(still);
         }
     }
-    diagnose::add_failed_nodes(*records);
-    return records;
+    return read_slurm_files(options.logs, console, std::move(records));
 }
 
 /// The user's own records of these jobs, and those that were named.
@@ -201,15 +217,15 @@ void add_postmortem(CLI::App& app, Console& console) {
                                    "What sacct --duplicates --parsable2 or --json printed, or "
                                    "scontrol show job")
                       ->group(group);
-    command
-        ->add_option("--events", options->events, "What sacctmgr show event --parsable2 printed")
+    command->add_option("--events", options->events, "What sacctmgr show event --parsable2 printed")
         ->needs(sacct)
         ->group(group);
     command->add_option("--log", options->logs, "slurmctld's log")->group(group);
     command
-        ->add_option("--record", options->records,
-                     "Checkpoint records, as railhead keeps them for jobs with --ckpt-dir (default: "
-                     "one's own)")
+        ->add_option(
+            "--record", options->records,
+            "Checkpoint records, as railhead keeps them for jobs with --ckpt-dir (default: "
+            "one's own)")
         ->group(group);
     command->add_option("--restart", options->restart,
                         "From a start to the first new step (default: 5m)");

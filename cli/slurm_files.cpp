@@ -68,8 +68,7 @@ Result<std::optional<std::int64_t>> read_time(std::string_view option,
 }  // namespace
 
 Result<diagnose::SlurmRecords> read_slurm_files(const std::vector<std::string>& files,
-                                                Console& console) {
-    diagnose::SlurmRecords records;
+                                                Console& console, diagnose::SlurmRecords records) {
     bool is_any_known = files.empty();
     for (const auto& file : files) {
         const auto known = read_one(file, records, console);
@@ -135,9 +134,9 @@ Result<diagnose::CountQuestion> read_count_options(const CountOptions& options) 
         }
     }
     if (!is_known) {
-        return fail(Errc::bad_input, fmt::format("--definition \"{}\" is none of {}",
-                                                 printable(options.definition),
-                                                 fmt::join(names, ", ")));
+        return fail(Errc::bad_input,
+                    fmt::format("--definition \"{}\" is none of {}", printable(options.definition),
+                                fmt::join(names, ", ")));
     }
     auto since = read_time("--since", options.since);
     auto until = read_time("--until", options.until);

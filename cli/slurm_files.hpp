@@ -10,11 +10,13 @@
 
 namespace railhead::cli {
 
-/// Reads what sacct, sacctmgr, scontrol and slurmctld's log say; "-" is standard input, .gz is read.
-/// Warns of files that are none of these, and of rows that could not be read.
-/// Fails where a file cannot be opened, or none of them is known.
+/// Reads what sacct, sacctmgr, scontrol and slurmctld's log say; "-" is standard input, .gz is
+/// read. Warns of files that are none of these, and of rows that could not be read.  What the log
+/// says of jobs and nodes is then added to `records`, too. Fails where a file cannot be opened, or
+/// none of them is known.
 [[nodiscard]] Result<diagnose::SlurmRecords> read_slurm_files(const std::vector<std::string>& files,
-                                                              Console& console);
+                                                              Console& console,
+                                                              diagnose::SlurmRecords records = {});
 
 /// Puts a text into records, as if it were the file `name`.
 void read_slurm_text(const std::string& text, const std::string& name,

@@ -26,8 +26,7 @@ constexpr std::array<DefinitionText, 3> all_definitions{{
      "arXiv:2410.21680, where health checks take nodes out)",
      "time of nodes in jobs"},
     {Definition::node_down, "node-down",
-     "a node that went DOWN or FAIL unplanned, with a job or without",
-     "time of nodes in service"},
+     "a node that went DOWN or FAIL unplanned, with a job or without", "time of nodes in service"},
 }};
 
 constexpr std::array<std::string_view, 6> words_of_plans{"maint",  "upgrade",  "reboot",
@@ -35,9 +34,8 @@ constexpr std::array<std::string_view, 6> words_of_plans{"maint",  "upgrade",  "
 
 std::string lower(std::string_view text) {
     std::string out{text};
-    std::ranges::transform(out, out.begin(), [](unsigned char c) {
-        return static_cast<char>(std::tolower(c));
-    });
+    std::ranges::transform(out, out.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return out;
 }
 
@@ -108,7 +106,8 @@ class Counter {
             ++count_.attempts;
             for (const auto& node : *nodes) {
                 if (is_wanted(node)) {
-                    times_.add(node, std::max(*attempt.start_s, since_s_), std::min(end_s, until_s_));
+                    times_.add(node, std::max(*attempt.start_s, since_s_),
+                               std::min(end_s, until_s_));
                 }
             }
             if (attempt.end_s && is_in_window(*attempt.end_s)) {
@@ -128,7 +127,9 @@ class Counter {
             }
             for (const auto* event : at->second) {
                 const auto after_s = event->begin_s - *attempt.end_s;
-                if (after_s >= -before_end_s && after_s <= after_end_s &&
+                // A node that was out before could not have been given to the job.
+                if (event->begin_s >= *attempt.start_s && after_s >= -before_end_s &&
+                    after_s <= after_end_s &&
                     (found == nullptr || event->begin_s < found->begin_s)) {
                     found = event;
                 }
@@ -139,7 +140,8 @@ class Counter {
 
     void judge(const JobAttempt& attempt, std::span<const std::string> nodes) {
         const auto state = short_state(attempt.state);
-        const bool of_node = state == "NODE_FAIL" || (is_open(state) && !attempt.failed_node.empty());
+        const bool of_node =
+            state == "NODE_FAIL" || (is_open(state) && !attempt.failed_node.empty());
         const bool may_be = count_.question.definition == Definition::rsc && state == "FAILED";
         if (!of_node && !may_be) {
             return;
@@ -191,8 +193,13 @@ class Counter {
             if (is_wanted(event.node)) {
                 times_.remove(event.node, event.begin_s, event.end_s.value_or(until_s_));
                 if (!is_planned(event) && is_down(event.state) && is_in_window(event.begin_s)) {
-                    count_.failures.push_back({event.node, event.begin_s, {}, "its event",
-                                               event.reason, event.begin_s, event.from});
+                    count_.failures.push_back({event.node,
+                                               event.begin_s,
+                                               {},
+                                               "its event",
+                                               event.reason,
+                                               event.begin_s,
+                                               event.from});
                 }
             }
         }
@@ -200,9 +207,8 @@ class Counter {
 
     /// Whether a node failed once: in one event, or, where that is not known, at one time.
     static bool is_same(const Failure& first, const Failure& next) {
-        return first.event_s && next.event_s
-                   ? first.event_s == next.event_s
-                   : next.at_s - first.at_s <= before_end_s + after_end_s;
+        return first.event_s && next.event_s ? first.event_s == next.event_s
+                                             : next.at_s - first.at_s <= before_end_s + after_end_s;
     }
 
     /// A failure that ends several jobs of a node is one.
@@ -281,8 +287,8 @@ Result<FailureCount> count_failures(const SlurmRecords& records, CountQuestion q
 
 Result<FailureRateAnswer> failure_rate(FailureCount count, std::uint64_t gang_nodes) {
     FailureRateAnswer answer;
-    const auto all = checkpoint::estimate_mtbf(count.failures.size(), count.exposure_s,
-                                               answer.confidence);
+    const auto all =
+        checkpoint::estimate_mtbf(count.failures.size(), count.exposure_s, answer.confidence);
     if (!all) {
         return tl::unexpected{all.error()};
     }

@@ -52,9 +52,9 @@ struct CountQuestion {
 struct Failure {
     std::string node;  ///< empty: not known
     std::int64_t at_s = 0;
-    std::string job;      ///< empty: an idle node
-    std::string_view how;  ///< why this node: "FailedNode", "its event"
-    std::string reason;   ///< of the node's event; empty: there is none
+    std::string job;                      ///< empty: an idle node
+    std::string_view how;                 ///< why this node: "FailedNode", "its event"
+    std::string reason;                   ///< of the node's event; empty: there is none
     std::optional<std::int64_t> event_s;  ///< when that began
     Origin from;
 };
@@ -67,14 +67,14 @@ struct NodeCount {
 
 struct FailureCount {
     CountQuestion question;
-    std::vector<Failure> failures;  ///< oldest first
-    std::vector<NodeCount> nodes;   ///< by name; only those with exposure or a failure
-    double exposure_s = 0;          ///< of all nodes together
-    std::uint64_t unattributed = 0;  ///< failures of no known node
-    std::uint64_t repeated = 0;      ///< more jobs that one failure ended
-    std::uint64_t attempts = 0;      ///< that were counted
-    std::uint64_t left_out = 0;      ///< attempts without a start or nodes, or too small
-    std::uint64_t planned = 0;       ///< events on purpose
+    std::vector<Failure> failures;         ///< oldest first
+    std::vector<NodeCount> nodes;          ///< by name; only those with exposure or a failure
+    double exposure_s = 0;                 ///< of all nodes together
+    std::uint64_t unattributed = 0;        ///< failures of no known node
+    std::uint64_t repeated = 0;            ///< more jobs that one failure ended
+    std::uint64_t attempts = 0;            ///< that were counted
+    std::uint64_t left_out = 0;            ///< attempts without a start or nodes, or too small
+    std::uint64_t planned = 0;             ///< events on purpose
     std::int64_t first_s = 0, last_s = 0;  ///< of the time that counts
 };
 

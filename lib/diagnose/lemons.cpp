@@ -23,8 +23,7 @@ double log_chance(std::uint64_t k, std::uint64_t n, double p) {
     for (std::uint64_t i = 0; i < k; ++i) {
         sum += std::log(static_cast<double>(n - i) / static_cast<double>(k - i));
     }
-    return sum + static_cast<double>(k) * std::log(p) +
-           static_cast<double>(n - k) * std::log1p(-p);
+    return sum + static_cast<double>(k) * std::log(p) + static_cast<double>(n - k) * std::log1p(-p);
 }
 
 /// The sum of P(X = k), P(X = k + 1), ...: quick for k above the mean.
@@ -77,7 +76,8 @@ LemonPower power_of(std::span<const NodeCount> tested, double rate_per_s, double
     const double mean = rate_per_s * power.exposure_s;
     power.needed = needed_at(mean, chance);
     power.chance = found_at(mean, power.times, chance);
-    power.times_found = checkpoint::gamma_p_inverse(static_cast<double>(power.needed), often) / mean;
+    power.times_found =
+        checkpoint::gamma_p_inverse(static_cast<double>(power.needed), often) / mean;
     constexpr double most_mean = 1000;  // failures a node: far more than are needed
     for (double needed = 1e-2; needed < most_mean; needed *= 1.02) {
         if (found_at(needed, power.times, chance) >= often) {
@@ -157,11 +157,10 @@ Result<LemonAnswer> find_lemons(std::span<const NodeCount> nodes, double false_d
         if (out[i]) {
             const auto& node = tested[i];
             const auto own = static_cast<double>(node.failures);
-            answer.lemons.push_back(
-                {node, own / node.exposure_s * thousand_days_s,
-                 (static_cast<double>(answer.failures) - own) /
-                     (answer.exposure_s - node.exposure_s) * thousand_days_s,
-                 chances[i]});
+            answer.lemons.push_back({node, own / node.exposure_s * thousand_days_s,
+                                     (static_cast<double>(answer.failures) - own) /
+                                         (answer.exposure_s - node.exposure_s) * thousand_days_s,
+                                     chances[i]});
         }
     }
     std::ranges::stable_sort(answer.lemons, {}, &LemonNode::chance);

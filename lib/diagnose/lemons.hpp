@@ -33,11 +33,11 @@ struct LemonNode {
 
 /// What such a window could have found.
 struct LemonPower {
-    double exposure_s = 0;         ///< of a node in the middle: the median
-    std::uint64_t needed = 0;      ///< failures of one node alone that would stand out
-    double times = 10;             ///< a lemon that fails so many times as often as the fleet ...
-    double chance = 0;             ///< ... is found with this chance
-    double times_found = 0;        ///< what is found nine times in ten
+    double exposure_s = 0;     ///< of a node in the middle: the median
+    std::uint64_t needed = 0;  ///< failures of one node alone that would stand out
+    double times = 10;         ///< a lemon that fails so many times as often as the fleet ...
+    double chance = 0;         ///< ... is found with this chance
+    double times_found = 0;    ///< what is found nine times in ten
     std::optional<double> exposure_needed_s;  ///< a node, to find `times` nine times in ten
 };
 

@@ -33,11 +33,11 @@ std::string lemons_list(std::string_view old, std::span<const LemonNode> lemons,
     }
     for (const auto& lemon : lemons) {
         constexpr double day_s = 86400;
-        text += fmt::format("{}  {}  {}{} in {:.0f} days, {:.3g} per 1000 node-days (others {:.3g})\n",
-                            lemon.count.node, policy::until_text(until_s), mark,
-                            count_of(lemon.count.failures, "failure"),
-                            lemon.count.exposure_s / day_s, lemon.per_1000_node_days,
-                            lemon.rest_per_1000_node_days);
+        text +=
+            fmt::format("{}  {}  {}{} in {:.0f} days, {:.3g} per 1000 node-days (others {:.3g})\n",
+                        lemon.count.node, policy::until_text(until_s), mark,
+                        count_of(lemon.count.failures, "failure"), lemon.count.exposure_s / day_s,
+                        lemon.per_1000_node_days, lemon.rest_per_1000_node_days);
     }
     return text;
 }

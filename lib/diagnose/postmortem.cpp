@@ -24,9 +24,8 @@ bool is_well(const JobAttempt& attempt) {
 }
 
 bool is_asked(const JobAttempt& attempt, const std::string& job) {
-    return attempt.id == job ||
-           (attempt.id.size() > job.size() && attempt.id.starts_with(job) &&
-            (attempt.id[job.size()] == '_' || attempt.id[job.size()] == '+'));
+    return attempt.id == job || (attempt.id.size() > job.size() && attempt.id.starts_with(job) &&
+                                 (attempt.id[job.size()] == '_' || attempt.id[job.size()] == '+'));
 }
 
 bool is_near(std::int64_t at_s, std::int64_t end_s) {
@@ -63,7 +62,8 @@ class Finder {
             const bool is_its = attempt.failed_node.empty()
                                     ? job::hostlist_has(attempt.node_list, event.node)
                                     : attempt.failed_node == event.node;
-            if (is_near(event.begin_s, *attempt.end_s) && is_its &&
+            const bool is_before = attempt.start_s && event.begin_s < *attempt.start_s;
+            if (is_near(event.begin_s, *attempt.end_s) && is_its && !is_before &&
                 !(failed_itself && is_planned(event)) &&
                 (found == nullptr || event.begin_s < found->begin_s)) {
                 found = &event;
@@ -262,7 +262,8 @@ const checkpoint::Attempt* recorded(const JobAttempt& attempt, const PostmortemQ
     return nullptr;
 }
 
-Result<Postmortem> make_postmortem(const SlurmRecords& records, const PostmortemQuestion& question) {
+Result<Postmortem> make_postmortem(const SlurmRecords& records,
+                                   const PostmortemQuestion& question) {
     std::map<std::string, std::vector<const JobAttempt*>> attempts;
     for (const auto& job : question.jobs) {
         bool is_there = false;
@@ -276,8 +277,7 @@ Result<Postmortem> make_postmortem(const SlurmRecords& records, const Postmortem
             }
         }
         if (!is_there) {
-            return fail(Errc::not_found,
-                        fmt::format("no job {} in these records", printable(job)));
+            return fail(Errc::not_found, fmt::format("no job {} in these records", printable(job)));
         }
     }
     const Finder finder{records, question};
@@ -306,7 +306,8 @@ Result<Postmortem> make_postmortem(const SlurmRecords& records, const Postmortem
     for (auto& incident : answer.incidents) {
         incident.cause = cause_of(incident.endings.front());
         for (const auto& ending : incident.endings) {  // one end may know what another does not
-            if (auto cause = cause_of(ending); cause.is_determined && !incident.cause.is_determined) {
+            if (auto cause = cause_of(ending);
+                cause.is_determined && !incident.cause.is_determined) {
                 incident.cause = std::move(cause);
             }
         }

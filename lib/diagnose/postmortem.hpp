@@ -24,14 +24,15 @@ struct Clue {
     std::string job, node;             ///< empty: not known
     std::string what;                  ///< "Xid 79: the GPU has fallen off the bus"
     std::vector<std::string> fix, prevention;
-    std::string source;                ///< "dmesg.txt:812"
+    std::string source;  ///< "dmesg.txt:812"
 };
 
 struct PostmortemQuestion {
     std::vector<std::string> jobs;  ///< "12" is also each task "12_3" and component "12+1"
     std::vector<checkpoint::Record> checkpoints;  ///< of some of them
     std::vector<Clue> clues;
-    std::optional<double> restart_s;  ///< from a start to the first new step; nothing: usual_restart_s
+    std::optional<double>
+        restart_s;  ///< from a start to the first new step; nothing: usual_restart_s
 };
 /// Of RSC's jobs (arXiv:2410.21680): initialization and restart.
 constexpr double usual_restart_s = 300;
@@ -43,13 +44,13 @@ struct Ending {
     const NodeEvent* event = nullptr;  ///< of one of its nodes, about its end
     const LogLine* line = nullptr;     ///< of the job's end
     const Clue* clue = nullptr;
-    std::string node;                  ///< whose failure it was; empty: none, or not known
+    std::string node;  ///< whose failure it was; empty: none, or not known
 };
 
 struct RootCause {
-    std::string_view id;       ///< "node-silent": a row of the table of causes
+    std::string_view id;  ///< "node-silent": a row of the table of causes
     bool is_determined = false;
-    std::string what;          ///< one sentence, without a full stop
+    std::string what;  ///< one sentence, without a full stop
     std::vector<std::string> collect, fix, prevention;
 };
 /// By the table of causes.
@@ -65,9 +66,9 @@ struct Impact {
     double idle = 0;        ///< held by a job that stood still, or in a node out of service
     double recomputed = 0;  ///< work since the last checkpoint
     double restart = 0;
-    double queue = 0;       ///< of the job's GPUs, while it waited to start again
-    bool has_upper_bounds = false;    ///< no checkpoint is known of a job: all of its work is counted
-    std::vector<std::string> notes;   ///< assumptions, and what is not known
+    double queue = 0;               ///< of the job's GPUs, while it waited to start again
+    bool has_upper_bounds = false;  ///< no checkpoint is known of a job: all of its work is counted
+    std::vector<std::string> notes;  ///< assumptions, and what is not known
     [[nodiscard]] double lost() const { return idle + recomputed + restart + queue; }
 };
 
@@ -79,12 +80,12 @@ struct Incident {
 };
 
 struct Postmortem {
-    std::vector<Incident> incidents;        ///< oldest first
-    std::vector<const JobAttempt*> well;    ///< attempts that completed, run, or wait
+    std::vector<Incident> incidents;      ///< oldest first
+    std::vector<const JobAttempt*> well;  ///< attempts that completed, run, or wait
 };
 
-/// `records` and `question` have to outlive the answer.  Fails with `not_found` where a job is not in
-/// the records.
+/// `records` and `question` have to outlive the answer.  Fails with `not_found` where a job is not
+/// in the records.
 [[nodiscard]] Result<Postmortem> make_postmortem(const SlurmRecords& records,
                                                  const PostmortemQuestion& question);
 

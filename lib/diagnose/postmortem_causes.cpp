@@ -53,11 +53,12 @@ Exit exit_of(const Ending& ending) {
 
 Lines collect_from_node(const Ending& ending) {
     const auto node = node_of(ending);
-    return {fmt::format("on {}: journalctl -k -b -1 (Xid, machine check, out of memory, link down "
-                        "before the reboot)",
-                        node),
-            fmt::format("ipmitool sel elist, from the BMC of {} (power, temperature, memory)", node),
-            fmt::format("on {}: nvidia-smi -q and dcgmi diag -r 2, once it is back", node)};
+    return {
+        fmt::format("on {}: journalctl -k -b -1 (Xid, machine check, out of memory, link down "
+                    "before the reboot)",
+                    node),
+        fmt::format("ipmitool sel elist, from the BMC of {} (power, temperature, memory)", node),
+        fmt::format("on {}: nvidia-smi -q and dcgmi diag -r 2, once it is back", node)};
 }
 
 Lines fix_of_node(const Ending& ending) {
@@ -70,10 +71,11 @@ Lines fix_of_node(const Ending& ending) {
 }
 
 Lines prevent_node(const Ending&) {
-    return {"railhead lemons on the accounting of some months: does this node fail more often than "
-            "the others?",
-            "railhead mtbf, and railhead ckpt --rate with its result: is the interval right?",
-            "railhead health as HealthCheckProgram, so that a node is drained before it dies"};
+    return {
+        "railhead lemons on the accounting of some months: does this node fail more often than "
+        "the others?",
+        "railhead mtbf, and railhead ckpt --rate with its result: is the interval right?",
+        "railhead health as HealthCheckProgram, so that a node is drained before it dies"};
 }
 
 Lines nothing(const Ending&) {
@@ -91,13 +93,15 @@ struct Row {
 };
 
 Lines collect_output(const Ending& ending) {
-    return {fmt::format("the output of job {}, of all ranks: the first traceback counts", ending.attempt->id),
+    return {fmt::format("the output of job {}, of all ranks: the first traceback counts",
+                        ending.attempt->id),
             "railhead diagnose OUTPUT"};
 }
 
 Lines prevent_by_checkpoints(const Ending&) {
-    return {"--ckpt-dir, so that the job is watched and restarts from its last checkpoint: "
-            "railhead ckpt tells the interval"};
+    return {
+        "--ckpt-dir, so that the job is watched and restarts from its last checkpoint: "
+        "railhead ckpt tells the interval"};
 }
 
 constexpr std::array rows{
@@ -138,10 +142,14 @@ constexpr std::array rows{
         nothing, fix_of_node, prevent_node},
     Row{"node-silent", false,
         [](const Ending& e) { return !e.node.empty() && (is_of_node(e) || e.event != nullptr); },
-        [](const Ending& e) { return fmt::format("{} stopped responding; why is not told", e.node); },
+        [](const Ending& e) {
+            return fmt::format("{} stopped responding; why is not told", e.node);
+        },
         collect_from_node, fix_of_node, prevent_node},
     Row{"node-unknown", false, is_of_node,
-        [](const Ending&) { return std::string{"a node of the job failed; which one is not told"}; },
+        [](const Ending&) {
+            return std::string{"a node of the job failed; which one is not told"};
+        },
         [](const Ending& e) {
             return Lines{fmt::format("sacctmgr show event --parsable2 Nodes={}, as --events",
                                      e.attempt->node_list),
@@ -185,8 +193,9 @@ constexpr std::array rows{
         nothing, nothing, nothing},
     Row{"requeued", true, [](const Ending& e) { return state_of(e) == "REQUEUED"; },
         [](const Ending&) {
-            return std::string{"it was requeued by a person, or preempted: Slurm does not tell "
-                               "them apart"};
+            return std::string{
+                "it was requeued by a person, or preempted: Slurm does not tell "
+                "them apart"};
         },
         nothing, nothing, prevent_by_checkpoints},
     Row{"boot-fail", false, [](const Ending& e) { return state_of(e) == "BOOT_FAIL"; },
@@ -199,9 +208,10 @@ constexpr std::array rows{
         },
         [](const Ending& e) {
             auto lines = collect_output(e);
-            lines.push_back(fmt::format("journalctl -k of {}: the out-of-memory killer sends "
-                                        "signal 9, a fault of the program is signal 11 or 7",
-                                        e.attempt->node_list));
+            lines.push_back(
+                fmt::format("journalctl -k of {}: the out-of-memory killer sends "
+                            "signal 9, a fault of the program is signal 11 or 7",
+                            e.attempt->node_list));
             return lines;
         },
         nothing, nothing},
@@ -221,14 +231,9 @@ constexpr std::array rows{
 }  // namespace
 
 RootCause cause_of(const Ending& ending) {
-    const auto& row =
-        *std::ranges::find_if(rows, [&](const Row& one) { return one.fits(ending); });
-    return {row.id,
-            row.is_determined,
-            row.what(ending),
-            row.collect(ending),
-            row.fix(ending),
-            row.prevention(ending)};
+    const auto& row = *std::ranges::find_if(rows, [&](const Row& one) { return one.fits(ending); });
+    return {row.id,          row.is_determined,     row.what(ending), row.collect(ending),
+            row.fix(ending), row.prevention(ending)};
 }
 
 }  // namespace railhead::diagnose

@@ -22,9 +22,10 @@ class Reckoner {
     Impact of(std::span<const Ending> endings) {
         for (const auto& ending : endings) {
             if (ending.attempt->gpus == 0) {
-                note(fmt::format("The GPUs of job {} are not known: accounting needs "
-                                 "AccountingStorageTRES=gres/gpu.",
-                                 ending.attempt->id));
+                note(
+                    fmt::format("The GPUs of job {} are not known: accounting needs "
+                                "AccountingStorageTRES=gres/gpu.",
+                                ending.attempt->id));
                 continue;
             }
             add_work(ending);
@@ -53,16 +54,18 @@ class Reckoner {
         }
         const auto end_s = static_cast<double>(*attempt.end_s);
         const auto start_s = static_cast<double>(*attempt.start_s);
-        const auto stopped_s = ending.event != nullptr
-                                   ? std::clamp(static_cast<double>(ending.event->begin_s), start_s, end_s)
-                                   : end_s;
+        const auto stopped_s =
+            ending.event != nullptr
+                ? std::clamp(static_cast<double>(ending.event->begin_s), start_s, end_s)
+                : end_s;
         impact_.idle += hours(attempt, end_s - stopped_s);
         const auto* record = recorded(attempt, question_);
         if (record == nullptr) {
             impact_.has_upper_bounds = true;
-            note(fmt::format("No checkpoint record of job {}: all of its work since its start is "
-                             "counted as lost, which is the most it can be.",
-                             attempt.id));
+            note(
+                fmt::format("No checkpoint record of job {}: all of its work since its start is "
+                            "counted as lost, which is the most it can be.",
+                            attempt.id));
         }
         const auto kept_s = record != nullptr ? record->last_s.value_or(start_s) : start_s;
         impact_.recomputed += hours(attempt, stopped_s - std::max(kept_s, start_s));
@@ -76,7 +79,8 @@ class Reckoner {
         const auto& attempt = *ending.attempt;
         impact_.queue += hours(attempt, static_cast<double>(*next->start_s - *attempt.end_s));
         const auto restart_s = question_.restart_s.value_or(usual_restart_s);
-        const auto ran_s = static_cast<double>(next->end_s.value_or(records_.latest_s) - *next->start_s);
+        const auto ran_s =
+            static_cast<double>(next->end_s.value_or(records_.latest_s) - *next->start_s);
         impact_.restart += hours(*next, std::min(restart_s, ran_s));
         note(fmt::format("A restart takes {}, {}.",
                          duration_text(static_cast<std::uint64_t>(restart_s)),

@@ -56,7 +56,7 @@ std::string id_of(const json& job) {
     const auto task = number_of(at_key(at_key(job, "array"), "task_id"));
     const auto het = number_of(at_key(at_key(job, "het"), "job_id")).value_or(0);
     const auto offset = number_of(at_key(at_key(job, "het"), "job_offset"));
-    return array > 0 && task    ? fmt::format("{}_{}", array, *task)
+    return array > 0 && task   ? fmt::format("{}_{}", array, *task)
            : het > 0 && offset ? fmt::format("{}+{}", het, *offset)
                                : fmt::format("{}", number);
 }
@@ -65,10 +65,9 @@ std::string id_of(const json& job) {
 std::string exit_code_of(const json& code) {
     const auto status = number_of(at_key(code, "return_code"));
     const auto& signal = at_key(code, "signal");
-    const auto number = number_of(at_key(signal, "id")).value_or(
-        number_of(at_key(signal, "signal_id")).value_or(0));
-    return status || number != 0 ? fmt::format("{}:{}", status.value_or(0), number)
-                                 : std::string{};
+    const auto number = number_of(at_key(signal, "id"))
+                            .value_or(number_of(at_key(signal, "signal_id")).value_or(0));
+    return status || number != 0 ? fmt::format("{}:{}", status.value_or(0), number) : std::string{};
 }
 
 std::uint64_t gpus_of(const json& allocated) {

@@ -9,8 +9,8 @@ namespace railhead::diagnose {
 
 namespace {
 
-/// The value of a key at the start of a word; empty for Slurm's words for nothing, and where the key
-/// is not.
+/// The value of a key at the start of a word; empty for Slurm's words for nothing, and where the
+/// key is not.
 std::string_view value_of(std::string_view line, std::string_view key) {
     for (const auto word : split_words(line)) {
         if (word.starts_with(key) && word.substr(key.size()).starts_with('=')) {
@@ -61,9 +61,10 @@ class JobRecords final : public SlurmLines {
         job_.number = parse_number<std::uint32_t>(value_of(ids, "JobId")).value_or(0);
         const auto array = value_of(ids, "ArrayJobId");
         const auto het = value_of(ids, "HetJobId");
-        job_.id = !array.empty() ? std::string{array} + "_" + std::string{value_of(ids, "ArrayTaskId")}
-                  : !het.empty() ? std::string{het} + "+" + std::string{value_of(ids, "HetJobOffset")}
-                                 : std::string{value_of(ids, "JobId")};
+        job_.id =
+            !array.empty() ? std::string{array} + "_" + std::string{value_of(ids, "ArrayTaskId")}
+            : !het.empty() ? std::string{het} + "+" + std::string{value_of(ids, "HetJobOffset")}
+                           : std::string{value_of(ids, "JobId")};
         if (name_at == std::string_view::npos) {
             return;
         }
@@ -84,7 +85,8 @@ class JobRecords final : public SlurmLines {
         };
         const auto set_time = [&](std::optional<std::int64_t>& field, std::string_view key) {
             if (const auto time = parse_slurm_time(value_of(line, key)); time && !field) {
-                field = time_is_past(key) ? time_of(value_of(line, key)) : std::optional{time->at_s};
+                field =
+                    time_is_past(key) ? time_of(value_of(line, key)) : std::optional{time->at_s};
             }
         };
         set(job_.user, "UserId");
@@ -139,15 +141,16 @@ class NodeRecords final : public SlurmLines {
         const auto open = line.rfind(" [");
         const auto sign = line.rfind('@');
         const auto close = line.rfind(']');
-        if (node_.empty() || at_reason == std::string_view::npos || open == std::string_view::npos ||
-            sign == std::string_view::npos || close == std::string_view::npos ||
-            open < at_reason || sign < open || close < sign) {
+        if (node_.empty() || at_reason == std::string_view::npos ||
+            open == std::string_view::npos || sign == std::string_view::npos ||
+            close == std::string_view::npos || open < at_reason || sign < open || close < sign) {
             return;
         }
         if (const auto begin_s = time_of(line.substr(sign + 1, close - sign - 1))) {
             const auto begin = at_reason + key.size();
             into().events.push_back({node_, *begin_s, std::nullopt, printable(state_),
-                                     printable(trim(line.substr(begin, open - begin))), at(number)});
+                                     printable(trim(line.substr(begin, open - begin))),
+                                     at(number)});
         }
     }
 

@@ -23,8 +23,8 @@ class SlurmLines {
     /// A line without its end; `number` is 1-based.
     virtual void read(std::string_view line, std::uint64_t number) = 0;
     virtual void finish() {}
-    /// Whether read() takes pieces of any size, with their line ends, in place of lines; `number` is
-    /// then that of the line in which a piece begins.
+    /// Whether read() takes pieces of any size, with their line ends, in place of lines; `number`
+    /// is then that of the line in which a piece begins.
     [[nodiscard]] virtual bool reads_pieces() const { return false; }
 
  protected:
@@ -45,7 +45,8 @@ class SlurmLines {
 [[nodiscard]] std::unique_ptr<SlurmLines> read_sacct_json(SlurmRecords& into, std::uint32_t file);
 [[nodiscard]] std::unique_ptr<SlurmLines> read_job_records(SlurmRecords& into, std::uint32_t file);
 [[nodiscard]] std::unique_ptr<SlurmLines> read_node_records(SlurmRecords& into, std::uint32_t file);
-[[nodiscard]] std::unique_ptr<SlurmLines> read_slurmctld_log(SlurmRecords& into, std::uint32_t file);
+[[nodiscard]] std::unique_ptr<SlurmLines> read_slurmctld_log(SlurmRecords& into,
+                                                             std::uint32_t file);
 
 class SlurmReader {
  public:

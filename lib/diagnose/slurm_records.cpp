@@ -68,7 +68,7 @@ class LoggedNode {
         } else if (is_out(line) && !event_) {
             event_ = NodeEvent{{}, line.at_s, std::nullopt, {}, {}, line.from};
             event_->state = line.kind == LineKind::down ? "DOWN" : line.what;
-            event_->reason = line.kind == LineKind::down      ? "Not responding"
+            event_->reason = line.kind == LineKind::down     ? "Not responding"
                              : reason_at_s_ >= line.at_s - 1 ? reason_
                                                              : std::string{};
         } else if (is_in(line) && event_) {

@@ -24,16 +24,16 @@ struct Origin {
 
 /// One start of a job, from its submission or requeue to its end.
 struct JobAttempt {
-    std::string id;              ///< as users name it: "12", "12_3", "12+1"
-    std::uint32_t number = 0;    ///< Slurm's own number of it; 0: not told
+    std::string id;            ///< as users name it: "12", "12_3", "12+1"
+    std::uint32_t number = 0;  ///< Slurm's own number of it; 0: not told
     std::string name, user;
-    std::string state;           ///< "NODE_FAIL", "CANCELLED by 1000"
-    std::string exit_code;       ///< "0:9": exit status, signal
-    std::string reason;          ///< why it waited, or ended; empty: not told
-    std::string node_list;       ///< a host list; empty: it never had nodes
+    std::string state;      ///< "NODE_FAIL", "CANCELLED by 1000"
+    std::string exit_code;  ///< "0:9": exit status, signal
+    std::string reason;     ///< why it waited, or ended; empty: not told
+    std::string node_list;  ///< a host list; empty: it never had nodes
     std::uint64_t nodes = 0, gpus = 0;
     std::optional<std::int64_t> submit_s, start_s, end_s;
-    std::string failed_node;     ///< whose failure ended it; empty: not told
+    std::string failed_node;  ///< whose failure ended it; empty: not told
     std::optional<std::uint32_t> restarts;
     Origin from;
 };
@@ -75,10 +75,10 @@ struct SlurmRecords {
     std::vector<JobAttempt> attempts;
     std::vector<NodeEvent> events;
     std::vector<LogLine> lines;
-    std::int64_t latest_s = 0;   ///< the latest time that any of them has
+    std::int64_t latest_s = 0;     ///< the latest time that any of them has
     bool has_local_times = false;  ///< times without a zone
     bool has_utc_times = false;    ///< seconds since 1970, or times with a zone
-    std::uint64_t unread = 0;    ///< rows that are not as their heading says
+    std::uint64_t unread = 0;      ///< rows that are not as their heading says
     std::optional<Origin> first_unread;
 };
 
@@ -100,8 +100,8 @@ struct SlurmTime {
 /// sacct has no such field before 24.11, or near it.
 void add_failed_nodes(SlurmRecords& records);
 
-/// Adds an event for each time that slurmctld's log takes a node out of service, unless there is one
-/// already that begins within a minute of it.
+/// Adds an event for each time that slurmctld's log takes a node out of service, unless there is
+/// one already that begins within a minute of it.
 void add_logged_events(SlurmRecords& records);
 
 }  // namespace railhead::diagnose

@@ -30,8 +30,7 @@ class Table : public SlurmLines {
                 heading_.emplace_back(trim(name));
             }
             const auto at = std::ranges::find(heading_, free_name_);
-            free_ = at == heading_.end() ? none
-                                         : static_cast<std::size_t>(at - heading_.begin());
+            free_ = at == heading_.end() ? none : static_cast<std::size_t>(at - heading_.begin());
             return;
         }
         fields_ = split(line, '|');
@@ -101,8 +100,8 @@ class JobTable final : public Table {
         job.reason = printable(field("Reason"));
         job.node_list = field("NodeList");
         job.gpus = gpus_of_tres(field("AllocTRES"));
-        job.nodes = parse_number<std::uint64_t>(
-                        field("AllocNodes").empty() ? field("NNodes") : field("AllocNodes"))
+        job.nodes = parse_number<std::uint64_t>(field("AllocNodes").empty() ? field("NNodes")
+                                                                            : field("AllocNodes"))
                         .value_or(0);
         job.submit_s = time_of(field("Submit"));
         job.start_s = time_of(field("Start"));

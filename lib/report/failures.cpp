@@ -54,8 +54,8 @@ std::string rate_line(const FailureRateAnswer& answer) {
 std::string gang_line(const FailureRateAnswer& answer) {
     const auto& gang = answer.gang;
     if (!gang.high_s) {
-        return fmt::format("of {}: an MTBF of at least {}",
-                           count_of(answer.gang_nodes, "node"), time_text(gang.low_s));
+        return fmt::format("of {}: an MTBF of at least {}", count_of(answer.gang_nodes, "node"),
+                           time_text(gang.low_s));
     }
     return fmt::format("of {}: an MTBF of {}; 95 %: {} to {}", count_of(answer.gang_nodes, "node"),
                        time_text(gang.mtbf_s), time_text(gang.low_s), time_text(*gang.high_s));
@@ -76,16 +76,15 @@ std::string mtbf_text(const FailureRateAnswer& answer) {
     const auto& count = answer.count;
     const auto& definition = diagnose::text_of(count.question.definition);
     Table table;
-    table.add({"Failures", fmt::format("{} in {:.6g} node-days{}", count.failures.size(),
-                                       answer.node_days,
-                                       count.unattributed > 0
-                                           ? fmt::format("; {} of no known node", count.unattributed)
-                                           : std::string{})});
+    table.add({"Failures",
+               fmt::format("{} in {:.6g} node-days{}", count.failures.size(), answer.node_days,
+                           count.unattributed > 0
+                               ? fmt::format("; {} of no known node", count.unattributed)
+                               : std::string{})});
     table.add({"Counted", fmt::format("{}: {}", definition.name, definition.counted)});
-    table.add({"Exposure",
-               fmt::format("{}: {}, from {} to {}", definition.exposure,
-                           count_of(count.nodes.size(), "node"), moment_text(count.first_s),
-                           moment_text(count.last_s))});
+    table.add({"Exposure", fmt::format("{}: {}, from {} to {}", definition.exposure,
+                                       count_of(count.nodes.size(), "node"),
+                                       moment_text(count.first_s), moment_text(count.last_s))});
     if (const auto left_out = left_out_text(count); !left_out.empty()) {
         table.add({"Not counted", left_out});
     }
@@ -95,9 +94,10 @@ std::string mtbf_text(const FailureRateAnswer& answer) {
     }
     auto text = table.text() + "\n" + published_text();
     if (!count.failures.empty()) {
-        text += fmt::format("\nFor the checkpoint interval: railhead ckpt --nodes {} --rate {} ...\n",
-                            answer.gang_nodes > 0 ? fmt::format("{}", answer.gang_nodes) : "N",
-                            rate_text(answer.per_1000_node_days));
+        text +=
+            fmt::format("\nFor the checkpoint interval: railhead ckpt --nodes {} --rate {} ...\n",
+                        answer.gang_nodes > 0 ? fmt::format("{}", answer.gang_nodes) : "N",
+                        rate_text(answer.per_1000_node_days));
     }
     return text;
 }
@@ -130,30 +130,33 @@ std::string mtbf_json(const FailureRateAnswer& answer, const diagnose::Sources& 
                 {"low_s", rounded(answer.gang.low_s)},
                 {"high_s", or_null(answer.gang.high_s)}};
     }
-    return document_text({{"schema", "railhead.mtbf/1"},
-                          {"definition", {{"name", definition.name},
-                                          {"counted", definition.counted},
-                                          {"exposure", definition.exposure}}},
-                          {"min_gpus", count.question.min_gpus},
-                          {"from", count.first_s},
-                          {"to", count.last_s},
-                          {"nodes", count.nodes.size()},
-                          {"node_days", rounded(answer.node_days)},
-                          {"attempts", count.attempts},
-                          {"not_counted", {{"attempts", count.left_out},
-                                           {"repeated", count.repeated},
-                                           {"planned_events", count.planned}}},
-                          {"failures", count.failures.size()},
-                          {"of_no_known_node", count.unattributed},
-                          {"per_1000_node_days",
-                           {{"estimate", has_any ? rounded(answer.per_1000_node_days) : json(nullptr)},
-                            {"low", rounded(answer.low)},
-                            {"high", rounded(answer.high)},
-                            {"confidence", answer.confidence},
-                            {"interval", "exact Poisson, Garwood 1936"}}},
-                          {"gang", gang},
-                          {"list", failures},
-                          {"published", published}});
+    return document_text(
+        {{"schema", "railhead.mtbf/1"},
+         {"definition",
+          {{"name", definition.name},
+           {"counted", definition.counted},
+           {"exposure", definition.exposure}}},
+         {"min_gpus", count.question.min_gpus},
+         {"from", count.first_s},
+         {"to", count.last_s},
+         {"nodes", count.nodes.size()},
+         {"node_days", rounded(answer.node_days)},
+         {"attempts", count.attempts},
+         {"not_counted",
+          {{"attempts", count.left_out},
+           {"repeated", count.repeated},
+           {"planned_events", count.planned}}},
+         {"failures", count.failures.size()},
+         {"of_no_known_node", count.unattributed},
+         {"per_1000_node_days",
+          {{"estimate", has_any ? rounded(answer.per_1000_node_days) : json(nullptr)},
+           {"low", rounded(answer.low)},
+           {"high", rounded(answer.high)},
+           {"confidence", answer.confidence},
+           {"interval", "exact Poisson, Garwood 1936"}}},
+         {"gang", gang},
+         {"list", failures},
+         {"published", published}});
 }
 
 }  // namespace railhead::report

@@ -31,9 +31,10 @@ std::string power_text(const LemonAnswer& answer) {
         power.exposure_s / day_s);
     if (power.chance < 0.9) {
         text += power.exposure_needed_s
-                    ? fmt::format(". This window is short: {:.3g} days a node would find it nine "
-                                  "times in ten",
-                                  *power.exposure_needed_s / day_s)
+                    ? fmt::format(
+                          ". This window is short: {:.3g} days a node would find it nine "
+                          "times in ten",
+                          *power.exposure_needed_s / day_s)
                     : std::string{". This window is too short"};
     }
     return text;
@@ -49,8 +50,8 @@ std::string lemons_text(const LemonAnswer& answer, const FailureCount& count) {
                                        answer.exposure_s / day_s, answer.per_1000_node_days)});
     table.add({"Counted", fmt::format("{}: {}", definition.name, definition.counted)});
     if (count.unattributed > 0) {
-        table.add({"Not counted", fmt::format("{} of no known node",
-                                              count_of(count.unattributed, "failure"))});
+        table.add({"Not counted",
+                   fmt::format("{} of no known node", count_of(count.unattributed, "failure"))});
     }
     table.add({"Test", fmt::format("each node against the others, exact binomial tail; at most "
                                    "{:g} % of those named are to be false (Benjamini and Hochberg "
@@ -95,9 +96,10 @@ std::string lemons_json(const LemonAnswer& answer, const FailureCount& count) {
                                      : json(nullptr)}};
     }
     return document_text({{"schema", "railhead.lemons/1"},
-                          {"definition", {{"name", definition.name},
-                                          {"counted", definition.counted},
-                                          {"exposure", definition.exposure}}},
+                          {"definition",
+                           {{"name", definition.name},
+                            {"counted", definition.counted},
+                            {"exposure", definition.exposure}}},
                           {"false_discovery_rate", rounded(answer.false_discovery_rate)},
                           {"nodes", answer.nodes},
                           {"failures", answer.failures},

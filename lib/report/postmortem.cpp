@@ -62,9 +62,9 @@ std::string impact_text(const Incident& incident) {
     for (const auto& ending : incident.endings) {
         jobs.insert(ending.attempt->id);
     }
-    auto text = fmt::format(
-        "{} lost: {}; {}.\n\n| GPU hours | | |\n|---|---|---|\n", count_of(jobs.size(), "job"),
-        fmt::join(jobs, ", "), count_of(incident.endings.size(), "attempt"));
+    auto text = fmt::format("{} lost: {}; {}.\n\n| GPU hours | | |\n|---|---|---|\n",
+                            count_of(jobs.size(), "job"), fmt::join(jobs, ", "),
+                            count_of(incident.endings.size(), "attempt"));
     const auto most = impact.has_upper_bounds ? "at most " : "";
     const auto row = [&text](std::string_view what, double hours, std::string_view how,
                              std::string_view before) {

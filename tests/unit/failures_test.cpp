@@ -70,8 +70,8 @@ class Fleet {
                                 double exposure_s) {
         std::vector<NodeCount> fleet;
         for (std::size_t i = 0; i < nodes; ++i) {
-            fleet.push_back({fmt::format("n{:04}", i), poisson(i < lemons ? mean * times : mean),
-                             exposure_s});
+            fleet.push_back(
+                {fmt::format("n{:04}", i), poisson(i < lemons ? mean * times : mean), exposure_s});
         }
         return fleet;
     }
@@ -110,18 +110,20 @@ TEST_CASE("binomial tails are those of tables and of hand", "[lemons]") {
         {9, 10, 0.5, 11.0 / 1024},
         {10, 10, 0.5, 1.0 / 1024},
         {11, 10, 0.5, 0},
-        {2, 3, 0.1, 0.028},           // 3 x 0.01 x 0.9 + 0.001
+        {2, 3, 0.1, 0.028},             // 3 x 0.01 x 0.9 + 0.001
         {1, 1000, 0.001, 0.632304575},  // 1 - 0.999^1000
         {4, 4, 1e-5, 1e-20},
     }));
     CAPTURE(c.k, c.n, c.p);
-    CHECK_THAT(diagnose::binomial_tail(c.k, c.n, c.p), WithinRel(c.tail, 1e-8) || WithinAbs(c.tail, 1e-300));
+    CHECK_THAT(diagnose::binomial_tail(c.k, c.n, c.p),
+               WithinRel(c.tail, 1e-8) || WithinAbs(c.tail, 1e-300));
 }
 
 TEST_CASE("the example of Benjamini and Hochberg has four that stand out", "[lemons]") {
     // Their fifteen p values, in another order (1995, section 4.1): at 0.05 the first four.
-    const std::vector<double> chances{0.3240, 0.0001, 0.0278, 0.0004, 0.0019, 0.0095, 0.0201, 0.0298,
-                                      0.0344, 0.0459, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000};
+    const std::vector<double> chances{0.3240, 0.0001, 0.0278, 0.0004, 0.0019,
+                                      0.0095, 0.0201, 0.0298, 0.0344, 0.0459,
+                                      0.4262, 0.5719, 0.6528, 0.7590, 1.0000};
     const auto out = diagnose::stand_out(chances, 0.05);
     for (std::size_t i = 0; i < chances.size(); ++i) {
         CAPTURE(chances[i]);
@@ -134,7 +136,8 @@ TEST_CASE("a fleet without lemons has none named in nineteen runs of twenty", "[
     int clean = 0;
     for (int run = 0; run < runs; ++run) {
         Fleet fleet{static_cast<std::uint64_t>(run) + 1};
-        const auto nodes = fleet.draw(rsc_nodes, 0, rsc_rate / 1000 * window_days, 1, window_days * day);
+        const auto nodes =
+            fleet.draw(rsc_nodes, 0, rsc_rate / 1000 * window_days, 1, window_days * day);
         clean += diagnose::find_lemons(nodes).value().lemons.empty() ? 1 : 0;
     }
     CHECK(clean >= runs * 95 / 100);
@@ -203,28 +206,39 @@ TEST_CASE("a failure is blamed on one node of the job, by what is known of it", 
         const char* why;
         SlurmRecords records;
         Definition definition;
-        std::string node;      // "": of no known node; "-": no failure
+        std::string node;  // "": of no known node; "-": no failure
     };
     const auto failed = attempt("2", "n[1-4]", 4, 10, "FAILED");
+    auto brief = failed;
+    brief.end_s = start + 60;
     const auto node_fail = attempt("3", "n[1-4]", 4, 10, "NODE_FAIL");
     auto requeued = attempt("4", "n[1-4]", 4, 10, "REQUEUED");
     const auto by_hand = records_of({requeued});
     requeued.failed_node = "n1";
     const std::vector<Case> cases{
         {"Slurm names it", records_of({named}, {event("n1", end_s)}), Definition::node_fail, "n3"},
-        {"an event of a node of it", records_of({node_fail}, {event("n2", end_s + 60)}), Definition::node_fail, "n2"},
-        {"the first of two events", records_of({node_fail}, {event("n2", end_s - 10), event("n1", end_s - 50)}),
+        {"an event of a node of it", records_of({node_fail}, {event("n2", end_s + 60)}),
+         Definition::node_fail, "n2"},
+        {"the first of two events",
+         records_of({node_fail}, {event("n2", end_s - 10), event("n1", end_s - 50)}),
          Definition::node_fail, "n1"},
-        {"an event of another node", records_of({node_fail}, {event("n5", end_s)}), Definition::node_fail, ""},
+        {"an event of another node", records_of({node_fail}, {event("n5", end_s)}),
+         Definition::node_fail, ""},
         {"nothing is known", records_of({node_fail}), Definition::node_fail, ""},
-        {"FAILED is no NODE_FAIL", records_of({failed}, {event("n2", end_s)}), Definition::node_fail, "-"},
-        {"FAILED with an event, 10 min before", records_of({failed}, {event("n2", end_s - 600)}), Definition::rsc, "n2"},
+        {"FAILED is no NODE_FAIL", records_of({failed}, {event("n2", end_s)}),
+         Definition::node_fail, "-"},
+        {"FAILED with an event, 10 min before", records_of({failed}, {event("n2", end_s - 600)}),
+         Definition::rsc, "n2"},
         {"longer before", records_of({failed}, {event("n2", end_s - 601)}), Definition::rsc, "-"},
         {"5 min after", records_of({failed}, {event("n2", end_s + 300)}), Definition::rsc, "n2"},
         {"longer after", records_of({failed}, {event("n2", end_s + 301)}), Definition::rsc, "-"},
-        {"FAILED alone", records_of({failed}), Definition::rsc, "-"},
-        {"planned", records_of({failed}, {event("n2", end_s, "DRAIN", "Maintenance")}), Definition::rsc, "-"},
-        {"a crash", records_of({failed}, {event("n2", end_s, "DOWN", "Node unexpectedly rebooted")}), Definition::rsc, "n2"},
+{"before it started", records_of({brief}, {event("n2", start - 60)}), Definition::rsc, "-"},
+                {"FAILED alone", records_of({failed}), Definition::rsc, "-"},
+        {"planned", records_of({failed}, {event("n2", end_s, "DRAIN", "Maintenance")}),
+         Definition::rsc, "-"},
+        {"a crash",
+         records_of({failed}, {event("n2", end_s, "DOWN", "Node unexpectedly rebooted")}),
+         Definition::rsc, "n2"},
         {"requeued for a node", records_of({requeued}), Definition::node_fail, "n1"},
         {"requeued by hand", by_hand, Definition::node_fail, "-"},
     };
@@ -265,10 +279,10 @@ TEST_CASE("exposure is the time of nodes in jobs, shared time once", "[failures]
 }
 
 TEST_CASE("a node that goes down counts by itself, and what was planned does not", "[failures]") {
-    auto records = records_of({attempt("1", "n[1-2]", 2, 10)},
-                              {event("n1", start + day), event("n2", start + day, "DRAIN"),
-                               event("n2", start + 2 * day, "DOWN", "kernel upgrade"),
-                               event("n3", start + 3 * day)});
+    auto records = records_of(
+        {attempt("1", "n[1-2]", 2, 10)},
+        {event("n1", start + day), event("n2", start + day, "DRAIN"),
+         event("n2", start + 2 * day, "DOWN", "kernel upgrade"), event("n3", start + 3 * day)});
     const auto counted = count(records, Definition::node_down);
     CHECK(counted.failures.size() == 2);
     CHECK(counted.planned == 1);
@@ -286,17 +300,20 @@ TEST_CASE("a node's death that ends several jobs is one failure", "[failures]") 
 
     // It came back and died again.
     second.end_s = *second.end_s + 500;
-    const auto twice = records_of({first, second}, {event("n1", *first.end_s), event("n1", *second.end_s)});
+    const auto twice =
+        records_of({first, second}, {event("n1", *first.end_s), event("n1", *second.end_s)});
     CHECK(count(twice).failures.size() == 1);  // both events lie in the window of both ends
     second.end_s = *second.end_s + 600;
-    const auto apart = records_of({first, second}, {event("n1", *first.end_s), event("n1", *second.end_s)});
+    const auto apart =
+        records_of({first, second}, {event("n1", *first.end_s), event("n1", *second.end_s)});
     CHECK(count(apart).failures.size() == 2);
 }
 
 TEST_CASE("the rate has Garwood's interval, and the gang its share of it", "[failures]") {
     std::vector<JobAttempt> attempts{attempt("0", "n[001-100]", 100, 100)};
     for (int i = 0; i < 10; ++i) {
-        auto job = attempt(fmt::format("{}", i + 1), fmt::format("n{:03}", i + 1), 1, 50, "NODE_FAIL");
+        auto job =
+            attempt(fmt::format("{}", i + 1), fmt::format("n{:03}", i + 1), 1, 50, "NODE_FAIL");
         job.failed_node = job.node_list;
         attempts.push_back(std::move(job));
     }

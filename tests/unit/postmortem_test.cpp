@@ -71,7 +71,7 @@ diagnose::PostmortemQuestion about(std::vector<std::string> jobs) {
 TEST_CASE("each end has the cause that its records tell, and no more", "[postmortem]") {
     struct Case {
         const char *state, *exit_code, *event_state, *reason;  // reason null: no event
-        const char *id;
+        const char* id;
         bool is_determined;
     };
     const std::vector<Case> cases{
@@ -125,7 +125,8 @@ TEST_CASE("hours of GPUs are those of hand", "[postmortem]") {
 
     railhead::checkpoint::Record record;
     record.job = 12;
-    record.attempts = {{0, static_cast<double>(t0 + 30), {}, {}, 9, static_cast<double>(t0 + 9 * hour), false}};
+    record.attempts = {
+        {0, static_cast<double>(t0 + 30), {}, {}, 9, static_cast<double>(t0 + 9 * hour), false}};
     question.checkpoints = {record};
     question.restart_s = 3600;
     impact = postmortem(records, question).incidents.at(0).impact;
@@ -183,10 +184,14 @@ TEST_CASE("a job that is not in the records is named", "[postmortem]") {
 namespace {
 
 const std::string sacct =
-    "JobID|JobIDRaw|User|State|ExitCode|NodeList|AllocNodes|AllocTRES|Submit|Start|End|Reason|JobName\n"
-    "12|12|u|NODE_FAIL|0:0|n[1-4]|4|gres/gpu=32|2026-11-30T23:50:00|2026-12-01T00:00:00|2026-12-01T10:00:00|None|llama\n"
-    "12|12|u|COMPLETED|0:0|n[1-2,4-5]|4|gres/gpu=32|2026-12-01T10:00:00|2026-12-01T12:00:00|2026-12-01T20:00:00|None|llama\n"
-    "13|13|u|FAILED|1:0|n6|1|gres/gpu=8|2026-12-01T01:00:00|2026-12-01T01:00:00|2026-12-01T03:00:00|None|eval\n";
+    "JobID|JobIDRaw|User|State|ExitCode|NodeList|AllocNodes|AllocTRES|Submit|Start|End|Reason|"
+    "JobName\n"
+    "12|12|u|NODE_FAIL|0:0|n[1-4]|4|gres/"
+    "gpu=32|2026-11-30T23:50:00|2026-12-01T00:00:00|2026-12-01T10:00:00|None|llama\n"
+    "12|12|u|COMPLETED|0:0|n[1-2,4-5]|4|gres/"
+    "gpu=32|2026-12-01T10:00:00|2026-12-01T12:00:00|2026-12-01T20:00:00|None|llama\n"
+    "13|13|u|FAILED|1:0|n6|1|gres/"
+    "gpu=8|2026-12-01T01:00:00|2026-12-01T01:00:00|2026-12-01T03:00:00|None|eval\n";
 const std::string events =
     "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
     "c|n3|2026-12-01T10:00:00|2026-12-01T15:00:00|DOWN*|Not responding|slurm\n";
@@ -205,9 +210,10 @@ struct Alone {
 
 TEST_CASE("railhead postmortem writes Markdown from files", "[postmortem][golden]") {
     const Alone alone;
-    const auto ran = run({"postmortem", "12", "13", "--sacct", alone.folder.write("sacct.txt", sacct),
-                          "--events", alone.folder.write("events.txt", events), "--log",
-                          alone.folder.write("slurmctld.log", controller_log)});
+    const auto ran =
+        run({"postmortem", "12", "13", "--sacct", alone.folder.write("sacct.txt", sacct),
+             "--events", alone.folder.write("events.txt", events), "--log",
+             alone.folder.write("slurmctld.log", controller_log)});
     CHECK(ran.err.empty());
     CHECK(ran.status == 0);
     auto text = ran.out;
@@ -244,7 +250,8 @@ TEST_CASE("railhead mtbf and lemons tell rate, definition and interval", "[failu
     CHECK(json["list"][0]["node"] == "n3");
     // 72 node-hours in the attempts of job 12, two of job 13.
     CHECK_THAT(json["node_days"].get<double>(), WithinAbs(74.0 / 24, 1e-6));
-    CHECK(nlohmann::json::parse(run({"lemons", file, more, "--json"}).out)["schema"] == "railhead.lemons/1");
+    CHECK(nlohmann::json::parse(run({"lemons", file, more, "--json"}).out)["schema"] ==
+          "railhead.lemons/1");
 }
 
 TEST_CASE("wrong options and files of mtbf are told", "[failures]") {
@@ -280,9 +287,12 @@ TEST_CASE("wrong options and files of mtbf are told", "[failures]") {
 TEST_CASE("lemons are written for the placement rule, and people's lines stay", "[lemons]") {
     const Alone alone;
     // Node n1 fails ten times, forty others not at all.
-    std::string text = "JobID|State|NodeList|Start|End|FailedNode\n1|COMPLETED|n[1-41]|2026-01-01T00:00:00|2026-02-01T00:00:00|\n";
+    std::string text =
+        "JobID|State|NodeList|Start|End|FailedNode\n1|COMPLETED|n[1-41]|2026-01-01T00:00:00|2026-"
+        "02-01T00:00:00|\n";
     for (int i = 1; i <= 10; ++i) {
-        text += fmt::format("{}|NODE_FAIL|n[1-2]|2026-01-{:02}T00:00:00|2026-01-{:02}T01:00:00|n1\n", i + 1, i, i);
+        text += fmt::format(
+            "{}|NODE_FAIL|n[1-2]|2026-01-{:02}T00:00:00|2026-01-{:02}T01:00:00|n1\n", i + 1, i, i);
     }
     const auto file = alone.folder.write("sacct.txt", text);
     const auto list = alone.folder.write("railhead.lemons", "# by hand\nn7  never  its fan\n");

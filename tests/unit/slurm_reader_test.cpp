@@ -33,11 +33,15 @@ SlurmRecords read(std::string_view text, std::size_t piece = 0, std::string* kin
 constexpr std::int64_t noon = 1'796'126'400;  // 2026-12-01T12:00:00Z
 
 const std::string table =
-    "JobIDRaw|JobID|State|ExitCode|NodeList|AllocNodes|AllocTRES|Submit|Start|End|FailedNode|Restarts|JobName\n"
-    "12|12|NODE_FAIL|0:0|n[1-4]|4|billing=32,gres/gpu:h100=32,gres/gpu=32,node=4|2026-12-01T11:00:00|"
+    "JobIDRaw|JobID|State|ExitCode|NodeList|AllocNodes|AllocTRES|Submit|Start|End|FailedNode|"
+    "Restarts|JobName\n"
+    "12|12|NODE_FAIL|0:0|n[1-4]|4|billing=32,gres/gpu:h100=32,gres/"
+    "gpu=32,node=4|2026-12-01T11:00:00|"
     "2026-12-01T11:30:00|2026-12-01T12:00:00|n3|0|a|b\n"
-    "12.batch|12.batch|CANCELLED||n1|1|cpu=8|2026-12-01T11:00:00|2026-12-01T11:30:00|2026-12-01T12:00:00||0|batch\n"
-    "12|12|RUNNING|0:0|n[1-2,4-5]|4|gres/gpu:h100=32|2026-12-01T12:00:00|2026-12-01T12:02:00|Unknown||1|a|b\n"
+    "12.batch|12.batch|CANCELLED||n1|1|cpu=8|2026-12-01T11:00:00|2026-12-01T11:30:00|2026-12-01T12:"
+    "00:00||0|batch\n"
+    "12|12|RUNNING|0:0|n[1-2,4-5]|4|gres/"
+    "gpu:h100=32|2026-12-01T12:00:00|2026-12-01T12:02:00|Unknown||1|a|b\n"
     "15|14_1|PENDING|0:0|None assigned|0||2026-12-01T11:00:00|Unknown|Unknown||0|x\n";
 
 const std::string events =
@@ -185,7 +189,8 @@ TEST_CASE("sacct's table is read by its heading", "[slurm-records]") {
     CHECK(records.unread == 0);
 }
 
-TEST_CASE("a row that is not as its heading says is counted, and its place told", "[slurm-records]") {
+TEST_CASE("a row that is not as its heading says is counted, and its place told",
+          "[slurm-records]") {
     const auto records = read("JobID|State|End\n1|FAILED|2026-12-01T12:00:00\n2|FAI\n\n?|x|y\n");
     CHECK(records.attempts.size() == 1);
     CHECK(records.unread == 2);
@@ -257,10 +262,14 @@ TEST_CASE("slurmctld's log tells of nodes and of the ends of jobs", "[slurm-reco
         const char *nodes, *job, *what;
     };
     const std::vector<Case> cases{
-        {LineKind::silent, "n[3-4]", "", ""},       {LineKind::down, "n3", "", ""},
-        {LineKind::node_failed, "n3", "12", ""},    {LineKind::node_failed, "n3", "14_1", ""},
-        {LineKind::set_state, "n7", "", "DRAIN"},   {LineKind::set_reason, "n8", "", "GPU 5 \"bad\""},
-        {LineKind::set_state, "n8", "", "DRAINED"}, {LineKind::back, "n3", "", ""},
+        {LineKind::silent, "n[3-4]", "", ""},
+        {LineKind::down, "n3", "", ""},
+        {LineKind::node_failed, "n3", "12", ""},
+        {LineKind::node_failed, "n3", "14_1", ""},
+        {LineKind::set_state, "n7", "", "DRAIN"},
+        {LineKind::set_reason, "n8", "", "GPU 5 \"bad\""},
+        {LineKind::set_state, "n8", "", "DRAINED"},
+        {LineKind::back, "n3", "", ""},
         {LineKind::time_limit, "", "20", ""},
     };
     REQUIRE(records.lines.size() == cases.size());
@@ -285,9 +294,10 @@ TEST_CASE("slurmctld's log tells of nodes and of the ends of jobs", "[slurm-reco
 }
 
 TEST_CASE("the log tells an attempt its failed node, the one that ran then", "[slurm-records]") {
-    auto records = read("JobID|State|NodeList|Start|End\n"
-                        "12|NODE_FAIL|n[1-4]|2026-12-01T10:00:00|2026-12-01T11:00:00\n"
-                        "12|NODE_FAIL|n[1-4]|2026-12-01T11:30:00|2026-12-01T12:00:01\n");
+    auto records = read(
+        "JobID|State|NodeList|Start|End\n"
+        "12|NODE_FAIL|n[1-4]|2026-12-01T10:00:00|2026-12-01T11:00:00\n"
+        "12|NODE_FAIL|n[1-4]|2026-12-01T11:30:00|2026-12-01T12:00:01\n");
     diagnose::SlurmReader reader{records, "slurmctld.log"};
     reader.feed(ctld);
     reader.finish();
@@ -296,7 +306,8 @@ TEST_CASE("the log tells an attempt its failed node, the one that ran then", "[s
     CHECK(records.attempts[1].failed_node == "n3");
 }
 
-TEST_CASE("records are the same however a text is cut into pieces, and with CRLF", "[slurm-records]") {
+TEST_CASE("records are the same however a text is cut into pieces, and with CRLF",
+          "[slurm-records]") {
     for (const auto& text : {table, events, json_old, show_job, show_node, ctld}) {
         CAPTURE(text.substr(0, 40));
         const auto whole = read(text);

@@ -325,7 +325,7 @@ Candidate operators(const ChecklistQuestion& /*question*/, const RunSizes& /*run
 
 Candidate host(const ChecklistQuestion& /*question*/, const RunSizes& /*run*/) {
     return ablated({"host", "The host is late with launches (garbage collection, CPU binding)",
-                    61.2, 62.3, "nsys profile -t cuda,osrt: gaps between kernels; railhead why",
+                    61.2, 62.3, "srun -l grep Cpus_allowed_list /proc/self/status",
                     "bind tasks to the CPUs of their GPU (the plugin does); gc.freeze(), collect "
                     "every 1000 steps on all ranks together"});
 }

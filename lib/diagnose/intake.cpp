@@ -150,6 +150,9 @@ void Intake::end_file() {
                                  : FileKind::traceback;
         }
     }
+    if (kind_ == FileKind::unknown && !file.is_read) {
+        facts_.machine.failures.pop_back();  // of a file that is no job output after all
+    }
     facts_.files.push_back(file);
 }
 

@@ -211,9 +211,10 @@ Finding find_latency(const Facts& facts) {
                         "for a CPU.",
                         usual, worst),
             {whole(one, fmt::format("{} of at most 8 KiB", count_of(times.size(), "row")))});
-        finding.fix = {"railhead why JOB on a node: which CPUs the ranks may use",
-                       "srun --cpus-per-task=N --cpu-bind=none, or let the plugin bind",
-                       "in a container: give it the CPUs of the node (no cpuset), not a quota"};
+        finding.fix = {
+            "srun -l grep Cpus_allowed_list /proc/self/status: which CPUs the ranks may use",
+            "srun --cpus-per-task=N --cpu-bind=none, or let the plugin bind",
+            "in a container: give it the CPUs of the node (no cpuset), not a quota"};
         finding.expected = "30 to 60 us for 8 bytes on two nodes over RDMA";
         return finding;
     });

@@ -109,9 +109,11 @@ Finding find_idle(const Facts& facts) {
                            "late with launches, or waits itself.",
                            most.value * 100));
     finding.role = Role::symptom;
-    finding.fix = {"bind ranks to the CPUs of their GPU: railhead why JOB",
-                   "torch.compile or CUDA graphs: fewer launches",
-                   "no .item() and no print of a loss in each step: each waits for the GPU"};
+    finding.fix = {
+        "bind ranks to the CPUs of their GPU, as the plugin does: srun -l grep Cpus_allowed_list "
+        "/proc/self/status",
+        "torch.compile or CUDA graphs: fewer launches",
+        "no .item() and no print of a loss in each step: each waits for the GPU"};
     return finding;
 }
 

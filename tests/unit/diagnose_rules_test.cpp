@@ -9,6 +9,7 @@
 #include "base/file.hpp"
 #include "support/catch.hpp"
 #include "support/diagnoses.hpp"
+#include "support/golden.hpp"
 #include "support/paths.hpp"
 #include "support/training_logs.hpp"
 
@@ -405,10 +406,89 @@ std::vector<Case> cases_of_layouts() {
     };
 }
 
+/// One computing kernel, one of NCCL and one wait for samples in a step of a millisecond.
+std::string trace(int compute_us, int nccl_us, int loader_us) {
+    return fmt::format(
+        R"({{"deviceProperties": [{{"id": 0}}], "traceEvents": [
+{{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#5", "pid": 1, "ts": 0, "dur": 1000}},
+{{"ph": "X", "cat": "user_annotation", "name": "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", "pid": 1, "ts": 0, "dur": {}}},
+{{"ph": "X", "cat": "kernel", "name": "nvjet_hsh_128x256_64x4", "pid": 0, "ts": 0, "dur": {}}},
+{{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "pid": 0, "ts": {}, "dur": {}}}
+]}})",
+        loader_us, compute_us, compute_us, nccl_us);
+}
+
+std::vector<Case> cases_of_nodes() {
+    const auto data = [](std::string_view name) {
+        return railhead::test::read(fmt::format("diagnose/{}", name));
+    };
+    const auto kernel = [](std::string_view message) {
+        return fmt::format("Aug 30 11:43:09 gpu-020 kernel: {}\n", message);
+    };
+    const auto well = data("kernel-healthy.log");
+    const auto gpus = data("nvidia-smi-healthy.txt");
+    using enum Answer;
+    return {
+        {"xid", found, data("kernel-gpu-fell-off-the-bus.log"), "Xid 79"},
+        {"xid", not_found, well, "no Xid"},
+        {"nvswitch-error", found, data("kernel-gpu-fell-off-the-bus.log"), "SXid 20034, fatal"},
+        {"nvswitch-error", not_found,
+         kernel("nvidia-nvswitch1: SXid (PCI:0000:06:00.0): 19084, Non-fatal, Link 29 AN1"),
+         "not fatal"},
+        {"pcie-error", found, data("kernel-memory-and-pcie.log"), "uncorrected, fatal"},
+        {"pcie-error", not_found, kernel("pcieport 0000:3a:00.0: AER: enabled with IRQ 42"),
+         "it is only turned on"},
+        {"machine-check", found, data("kernel-memory-and-pcie.log"), "machine check, UE"},
+        {"machine-check", not_found, kernel("EDAC MC0: 1 CE memory read error on DIMM#0"),
+         "corrected"},
+        {"host-memory", found, data("kernel-memory-and-pcie.log"), "killed for memory"},
+        {"host-memory", not_found, well, "nobody was killed"},
+        {"link-flap", found, data("kernel-links-and-storage.log"), "down and up"},
+        {"link-flap", not_found, kernel("mlx5_core 0000:86:00.0 ens3f0np0: Link up") + well,
+         "up at the start"},
+        {"storage-gone", found, data("kernel-links-and-storage.log"), "evicted"},
+        {"storage-gone", not_found, kernel("Lustre: Mounted lustre-client"), "mounted"},
+        {"gpu-throttle", found, data("nvidia-smi-hot-narrow-bad-memory.txt"), "hot"},
+        {"gpu-throttle", not_found, gpus, "at full clocks"},
+        {"gpu-memory-error", found, data("nvidia-smi-hot-narrow-bad-memory.txt"), "rows"},
+        {"gpu-memory-error", not_found, gpus, "no errors"},
+        {"narrow-pcie", found, data("nvidia-smi-hot-narrow-bad-memory.txt"), "x8"},
+        {"narrow-pcie", not_found, gpus, "x16"},
+        {"dcgm-failed", found, data("dcgm-diag-memory-fails.txt"), "as told"},
+        {"dcgm-failed", not_found,
+         "| Diagnostic                | Result                       |\n"
+         "| PCIe                      | Pass - All                   |\n"
+         "| Targeted Power            | Warn - GPU: 5                |\n",
+         "a warning is no failure"},
+        {"acs", found, data("lspci-acs-on-and-downgraded.txt"), "requests are redirected"},
+        {"acs", not_found,
+         "\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir- CmpltRedir- UpstreamFwd- EgressCtrl- "
+         "DirectTrans-\n",
+         "SrcValid alone redirects nothing"},
+        {"port-down", found, data("ibstat-one-port-down-one-slow.txt"), "mlx5_1 polls"},
+        {"port-down", not_found,
+         "CA 'mlx5_0'\n\tCA type: MT4129\n\tPort 1:\n\t\tState: Active\n\t\tPhysical state: "
+         "LinkUp\n",
+         "active"},
+        {"gpu-out-of-memory", found, data("traceback-one-rank-out-of-gpu-memory.log"), "as told"},
+        {"gpu-out-of-memory", not_found, data("traceback-loader-killed-for-memory.log"),
+         "the host's memory"},
+        {"rank-failed", found, data("traceback-loader-killed-for-memory.log"), "a loader died"},
+        {"rank-failed", not_found, steps(even()), "no rank failed"},
+        {"nccl-ras", found, data("ras-one-process-dead.txt"), "a process is dead"},
+        {"loader-bound", found, trace(900, 100, 150), "15 % of the step"},
+        {"loader-bound", not_found, trace(900, 100, 20), "2 %"},
+        {"exposed-communication", found, trace(700, 300, 0), "30 %"},
+        {"exposed-communication", not_found, trace(900, 100, 0), "10 %"},
+        {"gpu-idle", found, trace(500, 100, 0), "40 %"},
+        {"gpu-idle", not_found, trace(900, 100, 0), "nothing"},
+    };
+}
+
 std::vector<Case> all_cases() {
     std::vector<Case> all;
     for (const auto& part : {cases_of_warnings(), cases_of_networks(), cases_of_tables(),
-                             cases_of_steps(), cases_of_layouts()}) {
+                             cases_of_steps(), cases_of_layouts(), cases_of_nodes()}) {
         all.insert(all.end(), part.begin(), part.end());
     }
     for (const auto& rule : {diagnose::nccl_error_rules(), diagnose::nccl_network_rules(),
@@ -459,10 +539,28 @@ TEST_CASE("the MFU is judged by what is published of the GPU", "[diagnose]") {
     CHECK(ask_of_mfu("impossible-mfu", 12'000).answer == Answer::found);
 }
 
+TEST_CASE("the ranks that are absent from a collective are named from flight records",
+          "[diagnose]") {
+    const auto waits = railhead::test::read("diagnose/flight-recorder-rank-0-waits.json");
+    const auto absent = railhead::test::read("diagnose/flight-recorder-rank-1-absent.json");
+    const auto of = [](const std::string& one, const std::string& other) {
+        diagnose::Intake intake{{}};
+        for (const auto& [name, text] : {std::pair{"trace_0", one}, std::pair{"trace_1", other}}) {
+            intake.begin_file(name);
+            intake.feed(text);
+            intake.end_file();
+        }
+        return ask("absent-rank", intake.take());
+    };
+    CHECK_THAT(of(waits, absent).what, ContainsSubstring("others wait: 1"));
+    CHECK(of(waits, waits).answer == Answer::not_found);
+}
+
 TEST_CASE("every rule has a case that it finds and one that is well", "[diagnose]") {
-    const std::set<std::string> by_mfu = {"low-mfu", "impossible-mfu"};
-    std::set<std::string> positive = by_mfu;
-    std::set<std::string> healthy = by_mfu;
+    // In tests of their own: they need a model, several files, or a job that runs well.
+    const std::set<std::string> apart = {"low-mfu", "impossible-mfu", "absent-rank", "nccl-ras"};
+    std::set<std::string> positive = apart;
+    std::set<std::string> healthy = apart;
     for (const auto& c : all_cases()) {
         (c.expected == Answer::found ? positive : healthy).insert(c.rule);
     }

@@ -15,6 +15,7 @@ struct TextMark {
 
 /// What only files of one kind have, each in lines of its own.
 constexpr std::array marks{
+    TextMark{FileKind::nccl_ras, " compiled with CUDA "},  // "NCCL version 2.24.3 compiled with …"
     TextMark{FileKind::nccl_log, " NCCL INFO "},
     TextMark{FileKind::nccl_log, "NCCL INFO ", true},
     TextMark{FileKind::nccl_log, " NCCL WARN "},
@@ -27,6 +28,8 @@ constexpr std::array marks{
     TextMark{FileKind::watchdog, "ProcessGroupNCCL.cpp:"},
     TextMark{FileKind::watchdog, "Watchdog caught collective operation timeout"},
     TextMark{FileKind::traceback, "Traceback (most recent call last):"},
+    TextMark{FileKind::traceback, "Root Cause (first observed failure)"},
+    TextMark{FileKind::traceback, "srun: error: ", true},
     TextMark{FileKind::training_log, "elapsed time per iteration (ms)"},
     TextMark{FileKind::training_log, "consumed samples:"},
     TextMark{FileKind::training_log, ":::MLLOG"},
@@ -37,11 +40,16 @@ constexpr std::array marks{
     TextMark{FileKind::dcgm, "#Entity", true},
     TextMark{FileKind::dcgm, "| Health Monitor Report", true},
     TextMark{FileKind::lspci, "ACSCtl:"},
+    TextMark{FileKind::lspci, "LnkSta:"},
     TextMark{FileKind::ibstat, "CA type:", true},
     TextMark{FileKind::ibv_devinfo, "hca_id:", true},
     TextMark{FileKind::kernel_log, "NVRM: "},
     TextMark{FileKind::kernel_log, "] Linux version "},
     TextMark{FileKind::kernel_log, " kernel: "},
+    TextMark{FileKind::kernel_log, "[Hardware Error]"},
+    TextMark{FileKind::kernel_log, ": AER: "},
+    TextMark{FileKind::kernel_log, "LustreError: "},
+    TextMark{FileKind::kernel_log, "ut of memory: Killed process "},
     TextMark{FileKind::nccl_ras, "Communicators... "},
     TextMark{FileKind::nccl_ras, "Job summary", true},
     TextMark{FileKind::batch_script, "#SBATCH ", true},
@@ -58,6 +66,7 @@ constexpr std::array marks{
     TextMark{FileKind::deepspeed_config, "\"zero_optimization\""},
     TextMark{FileKind::deepspeed_config, "\"train_micro_batch_size_per_gpu\""},
     TextMark{FileKind::nsys_stats, "Time (%),Total Time (ns),", true},
+    TextMark{FileKind::nsys_stats, "Time(%),Total Time (ns),", true},
     TextMark{FileKind::sacct_json, "\"derived_exit_code\""},
     TextMark{FileKind::sacct_table, "JobID|", true},
     TextMark{FileKind::event_table, "Cluster|NodeName|", true},
@@ -68,6 +77,11 @@ constexpr std::array marks{
 bool stands_in(const TextMark& mark, std::string_view line, std::string_view trimmed) {
     return mark.begins_line ? trimmed.starts_with(mark.text)
                             : line.find(mark.text) != std::string_view::npos;
+}
+
+/// Protocols 2 to 5 begin with PROTO and their number (Python's pickletools).
+bool is_pickle(std::string_view head) {
+    return head.size() > 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5;
 }
 
 }  // namespace
@@ -101,13 +115,17 @@ std::string_view name_of(FileKind kind) {
         "sacct --parsable2",
         "sacct --json",
         "sdiag",
-        "sacctmgr show event"};
+        "sacctmgr show event",
+        "Python pickle"};
     const auto at = static_cast<std::size_t>(kind);
     return at < names.size() ? names[at] : names[0];
 }
 
 FileKind guess_kind(std::string_view head) {
     head = head.substr(0, kind_head);
+    if (is_pickle(head)) {
+        return FileKind::python_pickle;
+    }
     while (!head.empty()) {
         const auto line = head.substr(0, head.find('\n'));
         head.remove_prefix(line.size() < head.size() ? line.size() + 1 : line.size());

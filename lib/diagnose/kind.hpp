@@ -40,6 +40,8 @@ enum class FileKind : std::uint8_t {
     sacct_json,
     sdiag,
     event_table,  ///< sacctmgr show event --parsable2
+    // Known, and not read.
+    python_pickle,  ///< among them the flight recorder's own format
     count_
 };
 

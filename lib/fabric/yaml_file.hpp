@@ -2,7 +2,7 @@
 //
 // YAML is a large language; topology files need little of it.  What Slurm's own reader refuses
 // (aliases) or a topology never has (keys that are no words, deep nesting) is refused here, so
-// that no text can make much of little.  Inside of the module: not for others.
+// that no text can make much of little.  For this module, and for run configurations of diagnose.
 #pragma once
 
 #include <cstdint>

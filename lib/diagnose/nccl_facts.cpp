@@ -42,6 +42,7 @@ std::string_view name_of(WarningKind kind) {
               "receive failed",
               "operation failed",
               "test failed",
+              "harmless",
               "other"};
     return names.at(static_cast<std::size_t>(kind));
 }
@@ -74,7 +75,7 @@ std::uint32_t NcclLog::ranks_that_said(const Saying& saying) const {
 const NcclWarning* NcclLog::first_cause() const {
     std::vector<const NcclWarning*> causes;
     for (const NcclWarning& warning : warnings) {
-        if (!warning.is_consequence()) {
+        if (!warning.is_consequence() && warning.kind != WarningKind::notice) {
             causes.push_back(&warning);
         }
     }

@@ -94,7 +94,7 @@ struct NcclVariable {
 
 enum class WarningKind : std::uint8_t {
     completion,      ///< a work request failed: see `status` and `vendor_error`
-    port_event,      ///< a NIC's port changed its state
+    port_event,      ///< a NIC or its port failed
     modify_qp,       ///< two NICs cannot be connected
     open_device,     ///< a NIC is there and cannot be opened
     verbs,           ///< another call of libibverbs failed
@@ -112,6 +112,7 @@ enum class WarningKind : std::uint8_t {
     receive_failed,  ///< a consequence
     proxy_failed,    ///< a consequence: says that an operation failed, not why
     test_failed,     ///< a consequence: nccl-tests' own line
+    notice,          ///< harmless: "port active", or that the RAS port of NCCL is taken
     other,
     count_
 };
@@ -235,8 +236,8 @@ struct NcclLog {
     [[nodiscard]] std::vector<const Saying*> all_said(NcclTopic topic) const;
     /// How many ranks say this.
     [[nodiscard]] std::uint32_t ranks_that_said(const Saying& saying) const;
-    /// The warning that is no consequence of another, the first by time where lines have one and
-    /// all are told on one clock, else by order; null where there is none.
+    /// The warning that is neither harmless nor a consequence of another, the first by time where
+    /// lines have one and all are told on one clock, else by order; null where there is none.
     [[nodiscard]] const NcclWarning* first_cause() const;
     /// Ranks of the largest communicator; 0 where none is told.
     [[nodiscard]] std::uint32_t world() const;

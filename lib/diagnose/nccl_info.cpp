@@ -25,7 +25,8 @@ bool take_communicator(NcclBook& book, NcclRank& rank, std::string_view text, bo
     const auto number = number_after(text, " rank ");
     const auto of = number_after(text, " nranks ");
     if (!number || !of || *of == 0 || *of > INT32_MAX || *number >= *of) {
-        return is_last_try;
+        // "comm 0x1 rank 0 nRanks 4 nNodes 4 …" repeats what is known.
+        return is_last_try || contains(text, " nRanks ") || !contains(text, "comm 0x");
     }
     if (book.is_cut) {
         return true;
@@ -112,6 +113,8 @@ constexpr Whole wholes[] = {
     {"Successfully loaded external network plugin ", NcclTopic::plugin},
     {"cudaDriverVersion ", NcclTopic::cuda_driver},
     {"Pattern ", NcclTopic::pattern, true},
+    {"Failed to initialize NET plugin ", NcclTopic::plugin_trouble, true},
+    {"Failed to open libibverbs", NcclTopic::plugin_trouble, true},
     {"MNNVL ", NcclTopic::mnnvl},
 };
 

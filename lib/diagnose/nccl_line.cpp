@@ -122,9 +122,11 @@ Prefix read_prefix(const char* begin, const char* mark) {
         }
     };
     back_over_blanks();
-    if (at > begin && at[-1] != ']') {  // a warning: "transport/net_ib.cc:839"
+    if (at > begin && at[-1] != ']') {
+        // A warning: "transport/net_ib.cc:839", or of a plugin "int create(plugin_t**):353".
+        constexpr std::ptrdiff_t longest = 256;
         const char* const end = at;
-        while (at > begin && at[-1] != ' ' && at[-1] != ']') {
+        while (at > begin && at[-1] != ']' && end - at < longest) {
             --at;
         }
         prefix.source = {at, static_cast<std::size_t>(end - at)};

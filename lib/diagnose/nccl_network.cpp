@@ -27,6 +27,9 @@ bool take_devices(NcclBook& book, std::uint32_t rank, std::string_view name, std
     if (oob != std::string_view::npos) {
         book.say(rank, NcclTopic::oob, interface_of(text.substr(oob + 6)));
     }
+    if (text.starts_with("[RO]")) {
+        return true;  // the list is empty
+    }
     if (has_ports) {
         book.say(rank, NcclTopic::ib_devices, trim(text.substr(0, oob)));
     } else if (name == "Socket" || name.empty()) {
@@ -53,7 +56,7 @@ bool take_plugin(NcclBook& book, std::uint32_t rank, std::string_view text, bool
         book.say(rank, NcclTopic::coll_plugin, *coll);
     } else if (const auto collnet = behind(text, "Loaded collnet plugin ")) {
         book.say(rank, NcclTopic::coll_plugin, *collnet);
-    } else if (!text.starts_with("Using ") && !text.starts_with("NCCL_NET_PLUGIN set")) {
+    } else if (!text.starts_with("Using ") && !contains(text, " set by env")) {
         book.say(rank, NcclTopic::plugin_trouble, text);
     }
     return true;

@@ -20,6 +20,11 @@ struct Sign {
 /// The first that stands in a warning tells its kind.
 constexpr std::array signs{
     Sign{"Got completion", WarningKind::completion},
+    Sign{"async event : port active", WarningKind::notice},
+    Sign{"async event : client reregistration", WarningKind::notice},
+    Sign{"async event : GID table change", WarningKind::notice},
+    Sign{"async event : P_Key table change", WarningKind::notice},
+    Sign{"async event : LID change", WarningKind::notice},
     Sign{"async event", WarningKind::port_event},
     Sign{"ibv_modify_qp", WarningKind::modify_qp},
     Sign{"ibv_open_device", WarningKind::open_device},
@@ -105,7 +110,8 @@ Link read_link(std::string_view text) {
 void take_warning(NcclBook& book, std::uint32_t rank, std::string_view text,
                   std::string_view before) {
     NcclWarning warning;
-    warning.kind = kind_of(text);
+    // Whether NCCL's own RAS service works is nothing to a job.
+    warning.kind = contains(before, "] ras/") ? WarningKind::notice : kind_of(text);
     warning.at_s = find_time(before);
     Link link;
     if (warning.kind == WarningKind::completion || warning.kind == WarningKind::modify_qp) {

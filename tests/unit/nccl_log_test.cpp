@@ -265,6 +265,7 @@ TEST_CASE("warnings are of their kind", "[nccl_log]") {
         {"Socket recv failed while polling for opId=0x7f", WarningKind::receive_failed, true},
         {"[Proxy Service 1] Failed to execute operation Connect from rank 1, retcode 2",
          WarningKind::proxy_failed, true},
+        {"NET/IB : mlx5_0:1 Got async event : port active", WarningKind::notice, false},
         {"something that no release says", WarningKind::other, false},
     }));
     CAPTURE(c.text);
@@ -273,6 +274,29 @@ TEST_CASE("warnings are of their kind", "[nccl_log]") {
 
     CHECK(warning.kind == c.kind);
     CHECK(warning.is_consequence() == c.is_consequence);
+}
+
+TEST_CASE("what plugins and NCCL's own services say is read as NCCL's", "[nccl_log]") {
+    const auto log = read_nccl_log(
+        "[2025-08-22 17:44:36] n1:1:2 [1] ras/client_support.cc:159 NCCL WARN Call to bind failed: "
+        "Address already in use\n"
+        "[2026-01-02 10:24:27] n1:1:2 [1] int nccl_net_ofi_create(plugin_t**):353 NCCL WARN "
+        "NET/OFI "
+        "aws-ofi-nccl initialization failed\n"
+        "n1:1:2 [1] NCCL INFO NET/IB : Using [RO]; OOB eth0:10.0.0.1<0>\n"
+        "n1:1:2 [1] NCCL INFO NET/Plugin: Plugin name set by env to libnccl-net.so\n"
+        "n1:1:2 [1] NCCL INFO Failed to initialize NET plugin SPCX\n"
+        "n1:1:2 [1] NCCL INFO comm 0x5 rank 0 nRanks 4 nNodes 4 localRanks 1 localRank 0 MNNVL 0\n"
+        "a line of the program\n");
+
+    CHECK(log.ranks.size() == 1);
+    REQUIRE(log.warnings.size() == 2);
+    CHECK(log.warnings[0].kind == WarningKind::notice);
+    CHECK(log.first_cause()->kind == WarningKind::provider);
+    REQUIRE(log.sayings.size() == 2);
+    CHECK(log.sayings[0].value == "eth0");
+    CHECK(log.sayings[1].value == "Failed to initialize NET plugin SPCX");
+    CHECK(log.joined + log.torn == 0);
 }
 
 TEST_CASE("a retry that was exceeded is told from the flush after it", "[nccl_log]") {

@@ -199,11 +199,12 @@ void write_mixed(const Options& options, std::vector<Rank>& ranks) {
             rank.write(out);
         }
         if (random() % 100 < options.training * 3) {
+            ++step;
             fmt::format_to(
                 std::back_inserter(out),
                 " iteration {:8}/ 5000 | consumed samples: {:12} | elapsed time per "
                 "iteration (ms): 4325.1 | learning rate: 1.5E-04 | lm loss: 2.31E+00 |\n",
-                ++step, step * 1024);
+                step, std::uint64_t{step} * 1024);
         }
         if (out.size() > (1U << 20U)) {
             written += out.size();

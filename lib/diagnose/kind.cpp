@@ -8,7 +8,7 @@
 namespace railhead::diagnose {
 namespace {
 
-struct Mark {
+struct TextMark {
     FileKind kind;
     std::string_view text;
     bool begins_line = false;  ///< blanks before it do not count
@@ -16,66 +16,66 @@ struct Mark {
 
 /// What only files of one kind have, each in lines of its own.
 constexpr std::array marks{
-    Mark{FileKind::nccl_ras, " compiled with CUDA "},  // "NCCL version 2.24.3 compiled with …"
-    Mark{FileKind::nccl_log, " NCCL INFO "},
-    Mark{FileKind::nccl_log, "NCCL INFO ", true},
-    Mark{FileKind::nccl_log, " NCCL WARN "},
-    Mark{FileKind::nccl_log, "NCCL WARN ", true},
-    Mark{FileKind::nccl_log, "NCCL version ", true},
-    Mark{FileKind::nccl_tests, "# nccl-tests version", true},
-    Mark{FileKind::nccl_tests, "# nThread ", true},
-    Mark{FileKind::nccl_tests, "out-of-place                       in-place"},
-    Mark{FileKind::nccl_tests, "# Avg bus bandwidth", true},
-    Mark{FileKind::watchdog, "ProcessGroupNCCL.cpp:"},
-    Mark{FileKind::watchdog, "Watchdog caught collective operation timeout"},
-    Mark{FileKind::traceback, "Traceback (most recent call last):"},
-    Mark{FileKind::traceback, "Root Cause (first observed failure)"},
-    Mark{FileKind::traceback, "srun: error: ", true},
-    Mark{FileKind::training_log, "elapsed time per iteration (ms)"},
-    Mark{FileKind::training_log, "consumed samples:"},
-    Mark{FileKind::training_log, ":::MLLOG"},
-    Mark{FileKind::topo_m, "CPU Affinity\tNUMA Affinity"},
-    Mark{FileKind::topo_m, "Legend:", true},
-    Mark{FileKind::nvidia_smi, "==============NVSMI LOG==============", true},
-    Mark{FileKind::dcgm, "| Diagnostic ", true},
-    Mark{FileKind::dcgm, "#Entity", true},
-    Mark{FileKind::dcgm, "| Health Monitor Report", true},
-    Mark{FileKind::lspci, "ACSCtl:"},
-    Mark{FileKind::lspci, "LnkSta:"},
-    Mark{FileKind::ibstat, "CA type:", true},
-    Mark{FileKind::ibv_devinfo, "hca_id:", true},
-    Mark{FileKind::kernel_log, "NVRM: "},
-    Mark{FileKind::kernel_log, "] Linux version "},
-    Mark{FileKind::kernel_log, " kernel: "},
-    Mark{FileKind::kernel_log, "[Hardware Error]"},
-    Mark{FileKind::kernel_log, ": AER: "},
-    Mark{FileKind::kernel_log, "LustreError: "},
-    Mark{FileKind::kernel_log, "ut of memory: Killed process "},
-    Mark{FileKind::nccl_ras, "Communicators... "},
-    Mark{FileKind::nccl_ras, "Job summary", true},
-    Mark{FileKind::batch_script, "#SBATCH ", true},
-    Mark{FileKind::job_record, "JobId=", true},
-    Mark{FileKind::slurmctld_log, "] slurmctld version "},
-    Mark{FileKind::slurmctld_log, "] sched: "},
-    Mark{FileKind::slurmd_log, "] slurmd version "},
-    Mark{FileKind::slurmd_log, "] launch task StepId="},
-    Mark{FileKind::sdiag, "sdiag output at ", true},
-    Mark{FileKind::profiler_trace, "\"traceEvents\""},
-    Mark{FileKind::profiler_trace, "\"deviceProperties\""},
-    Mark{FileKind::flight_recorder, "\"pg_config\""},
-    Mark{FileKind::flight_recorder, "\"collective_seq_id\""},
-    Mark{FileKind::deepspeed_config, "\"zero_optimization\""},
-    Mark{FileKind::deepspeed_config, "\"train_micro_batch_size_per_gpu\""},
-    Mark{FileKind::nsys_stats, "Time (%),Total Time (ns),", true},
-    Mark{FileKind::nsys_stats, "Time(%),Total Time (ns),", true},
-    Mark{FileKind::sacct_json, "\"derived_exit_code\""},
-    Mark{FileKind::sacct_table, "JobID|", true},
-    Mark{FileKind::event_table, "Cluster|NodeName|", true},
-    Mark{FileKind::torchtitan_config, "[parallelism]", true},
-    Mark{FileKind::nemo_config, "tensor_model_parallel_size:", true},
+    TextMark{FileKind::nccl_ras, " compiled with CUDA "},  // "NCCL version 2.24.3 compiled with …"
+    TextMark{FileKind::nccl_log, " NCCL INFO "},
+    TextMark{FileKind::nccl_log, "NCCL INFO ", true},
+    TextMark{FileKind::nccl_log, " NCCL WARN "},
+    TextMark{FileKind::nccl_log, "NCCL WARN ", true},
+    TextMark{FileKind::nccl_log, "NCCL version ", true},
+    TextMark{FileKind::nccl_tests, "# nccl-tests version", true},
+    TextMark{FileKind::nccl_tests, "# nThread ", true},
+    TextMark{FileKind::nccl_tests, "out-of-place                       in-place"},
+    TextMark{FileKind::nccl_tests, "# Avg bus bandwidth", true},
+    TextMark{FileKind::watchdog, "ProcessGroupNCCL.cpp:"},
+    TextMark{FileKind::watchdog, "Watchdog caught collective operation timeout"},
+    TextMark{FileKind::traceback, "Traceback (most recent call last):"},
+    TextMark{FileKind::traceback, "Root Cause (first observed failure)"},
+    TextMark{FileKind::traceback, "srun: error: ", true},
+    TextMark{FileKind::training_log, "elapsed time per iteration (ms)"},
+    TextMark{FileKind::training_log, "consumed samples:"},
+    TextMark{FileKind::training_log, ":::MLLOG"},
+    TextMark{FileKind::topo_m, "CPU Affinity\tNUMA Affinity"},
+    TextMark{FileKind::topo_m, "Legend:", true},
+    TextMark{FileKind::nvidia_smi, "==============NVSMI LOG==============", true},
+    TextMark{FileKind::dcgm, "| Diagnostic ", true},
+    TextMark{FileKind::dcgm, "#Entity", true},
+    TextMark{FileKind::dcgm, "| Health Monitor Report", true},
+    TextMark{FileKind::lspci, "ACSCtl:"},
+    TextMark{FileKind::lspci, "LnkSta:"},
+    TextMark{FileKind::ibstat, "CA type:", true},
+    TextMark{FileKind::ibv_devinfo, "hca_id:", true},
+    TextMark{FileKind::kernel_log, "NVRM: "},
+    TextMark{FileKind::kernel_log, "] Linux version "},
+    TextMark{FileKind::kernel_log, " kernel: "},
+    TextMark{FileKind::kernel_log, "[Hardware Error]"},
+    TextMark{FileKind::kernel_log, ": AER: "},
+    TextMark{FileKind::kernel_log, "LustreError: "},
+    TextMark{FileKind::kernel_log, "ut of memory: Killed process "},
+    TextMark{FileKind::nccl_ras, "Communicators... "},
+    TextMark{FileKind::nccl_ras, "Job summary", true},
+    TextMark{FileKind::batch_script, "#SBATCH ", true},
+    TextMark{FileKind::job_record, "JobId=", true},
+    TextMark{FileKind::slurmctld_log, "] slurmctld version "},
+    TextMark{FileKind::slurmctld_log, "] sched: "},
+    TextMark{FileKind::slurmd_log, "] slurmd version "},
+    TextMark{FileKind::slurmd_log, "] launch task StepId="},
+    TextMark{FileKind::sdiag, "sdiag output at ", true},
+    TextMark{FileKind::profiler_trace, "\"traceEvents\""},
+    TextMark{FileKind::profiler_trace, "\"deviceProperties\""},
+    TextMark{FileKind::flight_recorder, "\"pg_config\""},
+    TextMark{FileKind::flight_recorder, "\"collective_seq_id\""},
+    TextMark{FileKind::deepspeed_config, "\"zero_optimization\""},
+    TextMark{FileKind::deepspeed_config, "\"train_micro_batch_size_per_gpu\""},
+    TextMark{FileKind::nsys_stats, "Time (%),Total Time (ns),", true},
+    TextMark{FileKind::nsys_stats, "Time(%),Total Time (ns),", true},
+    TextMark{FileKind::sacct_json, "\"derived_exit_code\""},
+    TextMark{FileKind::sacct_table, "JobID|", true},
+    TextMark{FileKind::event_table, "Cluster|NodeName|", true},
+    TextMark{FileKind::torchtitan_config, "[parallelism]", true},
+    TextMark{FileKind::nemo_config, "tensor_model_parallel_size:", true},
 };
 
-bool stands_in(const Mark& mark, std::string_view line, std::string_view trimmed) {
+bool stands_in(const TextMark& mark, std::string_view line, std::string_view trimmed) {
     return mark.begins_line ? trimmed.starts_with(mark.text)
                             : line.find(mark.text) != std::string_view::npos;
 }
@@ -134,7 +134,7 @@ FileKind guess_kind(std::string_view head) {
         auto unlabelled = line;  // of srun --label, pdsh, mpirun
         static_cast<void>(take_label(unlabelled));
         unlabelled = trim(unlabelled);
-        for (const Mark& mark : marks) {
+        for (const TextMark& mark : marks) {
             if (stands_in(mark, line, trimmed) || stands_in(mark, line, unlabelled)) {
                 return mark.kind;
             }

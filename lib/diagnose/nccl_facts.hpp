@@ -145,26 +145,27 @@ struct NcclWarning {
 
 constexpr std::uint32_t nothing = UINT32_MAX;
 
-/// One GPU of one process.
-struct NcclRank {
-    std::uint32_t host = 0;    ///< index into NcclLog::hosts
-    std::uint32_t pid = 0;     ///< 0 where lines have no prefix
-    std::int32_t device = -1;  ///< in brackets: the CUDA device
+/// One GPU of one process.  What most lines change is first, in one line of the CPU's cache.
+struct alignas(64) NcclRank {
+    std::uint32_t pid = 0;                            ///< 0 where lines have no prefix
+    std::int32_t device = -1;                         ///< in brackets: the CUDA device
+    std::array<std::uint32_t, path_classes> paths{};  ///< lines about connections
+    std::uint32_t pxn = 0;        ///< connections by the NIC of another GPU of the node
+    std::uint32_t host = 0;       ///< index into NcclLog::hosts
+    std::uint64_t nics = 0;       ///< bit n: NET/…/n carries a connection
+    std::uint64_t last_line = 0;  ///< that it said
+
     // Of the largest communicator that it is in.
     std::int32_t rank = -1;
     std::uint32_t of = 0;           ///< ranks in it; 0 where no communicator was told
     std::int32_t nvml_device = -1;  ///< differs from `device` where GPUs are hidden
     std::optional<std::uint64_t> bus_id;
-    std::uint32_t started = 0, completed = 0;         ///< communicators
-    std::array<std::uint32_t, nccl_topics> said{};    ///< index into NcclLog::sayings, or `nothing`
-    std::array<std::uint32_t, path_classes> paths{};  ///< lines about connections
-    std::uint32_t pxn = 0;                  ///< connections by the NIC of another GPU of the node
-    std::uint64_t nics = 0;                 ///< bit n: NET/…/n carries a connection
-    std::uint32_t warnings = 0;             ///< lines
-    std::uint32_t first_warning = nothing;  ///< index into NcclLog::warnings
-    std::uint32_t file = 0;
+    std::uint32_t started = 0, completed = 0;       ///< communicators; 2.18 and later tell both
+    std::array<std::uint32_t, nccl_topics> said{};  ///< its last: index into NcclLog::sayings
+    std::uint32_t warnings = 0;                     ///< lines
+    std::uint32_t first_warning = nothing;          ///< index into NcclLog::warnings
+    std::uint32_t file = 0;                         ///< of its first line, or of its first warning
     std::uint64_t first_warning_line = 0;
-    std::uint64_t last_line = 0;
     float init_s = 0;  ///< the longest; 0 where none is told (2.20 and later tell it)
 
     [[nodiscard]] std::uint32_t connections(PathClass path) const {

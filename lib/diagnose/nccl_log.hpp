@@ -14,6 +14,8 @@
 namespace railhead::diagnose {
 
 class NcclBook;  // facts in the making
+struct Mark;     // where a record begins
+struct Record;   // and who says it
 
 class NcclLogReader {
  public:
@@ -34,14 +36,19 @@ class NcclLogReader {
     [[nodiscard]] NcclLog take();
 
  private:
+    std::string_view take_lines(std::string_view text);
     void take_line(std::string_view line);
+    void take_line(std::string_view line, Record record);
+    void take_record(const Mark& mark, std::uint32_t rank, std::string_view text,
+                     std::string_view before);
     void take_loose_line(std::string_view line);
+    void give_up_join();
 
     std::unique_ptr<NcclBook> book_;
-    std::string rest_;  ///< the beginning of a line
-    std::string torn_;  ///< a record that has no end yet
+    std::string rest_;       ///< the beginning of a line
+    std::string torn_;       ///< a record that has no end yet
+    std::string torn_lead_;  ///< what stands before it in its line
     std::uint32_t torn_rank_ = 0;
-    bool torn_is_warning_ = false;
     std::uint64_t torn_line_ = 0;
 };
 

@@ -69,6 +69,29 @@ std::uint64_t figure_after(std::string_view text, std::string_view mark) {
     return parse_number<std::uint64_t>(rest.substr(0, rest.find_first_of(" \t"))).value_or(0);
 }
 
+/// What slurmd and slurmstepd say.
+struct Sign {
+    std::string_view first, second;
+    SlurmdEventKind kind;
+};
+constexpr std::array signs{
+    Sign{"slurmd version ", " started", SlurmdEventKind::daemon_started},
+    Sign{"Detected ", "oom_kill event", SlurmdEventKind::oom},
+    Sign{"Detected ", "oom-kill event", SlurmdEventKind::oom},
+    Sign{" CANCELLED AT ", " DUE TO ", SlurmdEventKind::cancelled},
+    Sign{" STEPD TERMINATED ON ", " DUE TO ", SlurmdEventKind::cancelled},
+    Sign{"rolog failed status", "", SlurmdEventKind::prolog_failed},
+    Sign{"Prolog failure on node", "", SlurmdEventKind::prolog_failed},
+    Sign{"pilog failed status", "", SlurmdEventKind::epilog_failed},
+    Sign{"health_check failed: ", "", SlurmdEventKind::health_check_failed},
+    Sign{"health_check killed by", "", SlurmdEventKind::health_check_failed},
+    Sign{"health_check didn't run", "", SlurmdEventKind::health_check_failed},
+    Sign{"launch failure message", "", SlurmdEventKind::launch_failed},
+    Sign{"Unable to register", "", SlurmdEventKind::not_registered},
+    Sign{"Removing file-less GPU", "", SlurmdEventKind::gres_missing},
+    Sign{"config-only GPU", "", SlurmdEventKind::gres_missing},
+};
+
 }  // namespace
 
 void SdiagReader::read_line(std::string_view line) {
@@ -140,27 +163,6 @@ std::string_view name_of(SlurmdEventKind kind) {
 }
 
 void SlurmdLogReader::read_line(std::string_view line) {
-    struct Sign {
-        std::string_view first, second;
-        SlurmdEventKind kind;
-    };
-    static constexpr std::array signs{
-        Sign{"slurmd version ", " started", SlurmdEventKind::daemon_started},
-        Sign{"Detected ", "oom_kill event", SlurmdEventKind::oom},
-        Sign{"Detected ", "oom-kill event", SlurmdEventKind::oom},
-        Sign{" CANCELLED AT ", " DUE TO ", SlurmdEventKind::cancelled},
-        Sign{" STEPD TERMINATED ON ", " DUE TO ", SlurmdEventKind::cancelled},
-        Sign{"rolog failed status", "", SlurmdEventKind::prolog_failed},
-        Sign{"Prolog failure on node", "", SlurmdEventKind::prolog_failed},
-        Sign{"pilog failed status", "", SlurmdEventKind::epilog_failed},
-        Sign{"health_check failed: ", "", SlurmdEventKind::health_check_failed},
-        Sign{"health_check killed by", "", SlurmdEventKind::health_check_failed},
-        Sign{"health_check didn't run", "", SlurmdEventKind::health_check_failed},
-        Sign{"launch failure message", "", SlurmdEventKind::launch_failed},
-        Sign{"Unable to register", "", SlurmdEventKind::not_registered},
-        Sign{"Removing file-less GPU", "", SlurmdEventKind::gres_missing},
-        Sign{"config-only GPU", "", SlurmdEventKind::gres_missing},
-    };
     auto text = line;
     const auto when = take_when(text);
     const auto* sign = std::ranges::find_if(

@@ -127,8 +127,8 @@ bool may_be_cause(FailureKind kind) {
     return kind < FailureKind::timeout;
 }
 
-const Failure* find_first(const Failures& failures) {
-    std::vector<const Failure*> causes;
+const RankFailure* find_first(const Failures& failures) {
+    std::vector<const RankFailure*> causes;
     for (const auto& failure : failures.failures) {
         if (may_be_cause(failure.kind) && !failure.is_chained) {
             causes.push_back(&failure);
@@ -137,11 +137,11 @@ const Failure* find_first(const Failures& failures) {
     if (causes.empty()) {
         return failures.failures.empty() ? nullptr : failures.failures.data();
     }
-    if (std::ranges::all_of(causes, [](const Failure* f) { return f->at_s.has_value(); })) {
-        return *std::ranges::min_element(causes, {}, [](const Failure* f) { return *f->at_s; });
+    if (std::ranges::all_of(causes, [](const RankFailure* f) { return f->at_s.has_value(); })) {
+        return *std::ranges::min_element(causes, {}, [](const RankFailure* f) { return *f->at_s; });
     }
     // An exit code says less than the exception of the same job.
-    const auto told = std::ranges::find_if(causes, [](const Failure* f) {
+    const auto told = std::ranges::find_if(causes, [](const RankFailure* f) {
         return f->type != "srun" || f->kind != FailureKind::other;
     });
     return told == causes.end() ? causes.front() : *told;
@@ -200,7 +200,7 @@ bool FailureReader::read_traceback(std::string_view text, std::size_t indent) {
         }
         return indent > open.indent;
     }
-    Failure failure;
+    RankFailure failure;
     failure.kind = kind_of(text);
     failure.type = printable(exception->key.substr(0, evidence_limit));
     failure.message = printable(exception->value.substr(0, longest_message));
@@ -215,7 +215,7 @@ bool FailureReader::read_traceback(std::string_view text, std::size_t indent) {
 /// The block that torchrun prints under "Root Cause (first observed failure):".
 bool FailureReader::read_torchrun(std::string_view text) {
     if (text.starts_with("Root Cause (first observed failure)")) {
-        torchrun_ = Failure{};
+        torchrun_ = RankFailure{};
         torchrun_->kind = FailureKind::consequence;
         torchrun_->type = "torchrun";
         torchrun_->first_line = line();
@@ -243,7 +243,7 @@ bool FailureReader::read_torchrun(std::string_view text) {
 
 /// "srun: error: gpu-017: task 3: Out Of Memory"; "slurmstepd: error: Detected 1 oom_kill event …".
 bool FailureReader::read_slurm(std::string_view text) {
-    Failure failure;
+    RankFailure failure;
     failure.first_line = line();
     if (text.starts_with("slurmstepd: error: Detected ") &&
         (has(text, "oom_kill event") || has(text, "oom-kill event"))) {
@@ -279,7 +279,7 @@ bool FailureReader::read_slurm(std::string_view text) {
     return true;
 }
 
-void FailureReader::add(Failure failure) {
+void FailureReader::add(RankFailure failure) {
     if (failures_.failures.size() == most_failures) {
         ++failures_.left_out;
         return;

@@ -34,7 +34,7 @@ enum class FailureKind : std::uint8_t {
 /// Whether it may have begun the trouble; the others follow what another rank did.
 [[nodiscard]] bool may_be_cause(FailureKind kind);
 
-struct Failure {
+struct RankFailure {
     FailureKind kind = FailureKind::other;
     std::string label;  ///< of the launcher: "rank3", "default3", "3"; empty: none
     std::optional<std::uint32_t> rank;
@@ -49,7 +49,7 @@ struct Failure {
 };
 
 struct Failures {
-    std::vector<Failure> failures;  ///< in the order of the file
+    std::vector<RankFailure> failures;  ///< in the order of the file
     std::uint64_t left_out = 0;
     std::uint64_t unfinished = 0;  ///< tracebacks whose last line is not there
 };
@@ -57,7 +57,7 @@ struct Failures {
 /// The failure that most likely began it: the first that may be a cause and is not chained to
 /// another, by time where all of them have one, else by line; else the first of all.  Null where
 /// there is none.
-[[nodiscard]] const Failure* find_first(const Failures& failures);
+[[nodiscard]] const RankFailure* find_first(const Failures& failures);
 
 class FailureReader : public LineReader {
  public:
@@ -82,14 +82,14 @@ class FailureReader : public LineReader {
     bool read_traceback(std::string_view text, std::size_t indent);
     bool read_slurm(std::string_view text);
     bool read_torchrun(std::string_view text);
-    void add(Failure failure);
+    void add(RankFailure failure);
 
     Failures failures_;
     std::map<std::string, Open, std::less<>> open_;
     std::map<std::string, std::uint64_t, std::less<>> chained_;  ///< label to the line that says so
     std::string label_;
     std::optional<double> at_s_;
-    std::optional<Failure> torchrun_;  ///< "Root Cause" that is being read
+    std::optional<RankFailure> torchrun_;  ///< "Root Cause" that is being read
 };
 
 }  // namespace railhead::diagnose

@@ -30,6 +30,48 @@ std::vector<std::uint32_t> ranks_in(std::string_view text) {
     return ranks;
 }
 
+/// What all ranks say of a process group.
+struct SeenGroup {
+    std::map<std::uint32_t, std::int64_t> enqueued;  ///< by rank
+    std::set<std::uint32_t> members;
+    std::string name, description;
+};
+
+CollectiveGap gap_of(const SeenGroup& seen) {
+    CollectiveGap gap;
+    gap.group = seen.name;
+    gap.description = seen.description;
+    const auto last = [](const auto& one) { return one.second; };
+    gap.furthest = std::ranges::max_element(seen.enqueued, {}, last)->second;
+    for (const auto& [rank, enqueued] : seen.enqueued) {
+        if (enqueued < gap.furthest) {
+            gap.behind.push_back(rank);
+        }
+    }
+    for (const auto rank : seen.members) {
+        if (!seen.enqueued.contains(rank)) {
+            gap.untold.push_back(rank);
+        }
+    }
+    return gap;
+}
+
+/// The call that the ranks ahead wait in, from the first dump that has it.
+void find_call(CollectiveGap& gap, std::span<const FlightRecord> records) {
+    for (const auto& record : records) {
+        const auto waits = std::ranges::find_if(record.open, [&](const RecordedCall& call) {
+            return call.group == gap.group && call.sequence &&
+                   std::cmp_equal(*call.sequence, gap.furthest);
+        });
+        if (waits != record.open.end()) {
+            gap.call = waits->name + (waits->sizes.empty() ? "" : " " + waits->sizes);
+            gap.file = record.file;
+            gap.line = waits->line;
+            return;
+        }
+    }
+}
+
 }  // namespace
 
 void FlightRecordReader::begin(bool /*is_object*/) {
@@ -145,12 +187,7 @@ std::optional<std::uint32_t> rank_in_name(std::string_view name) {
 }
 
 std::vector<CollectiveGap> find_gaps(std::span<const FlightRecord> records) {
-    struct Seen {
-        std::map<std::uint32_t, std::int64_t> enqueued;  ///< by rank
-        std::set<std::uint32_t> members;
-        std::string name, description;
-    };
-    std::map<std::string, Seen> groups;
+    std::map<std::string, SeenGroup> groups;
     for (const auto& record : records) {
         for (const auto& [name, group] : record.groups) {
             if (!record.rank || !group.enqueued) {
@@ -166,33 +203,8 @@ std::vector<CollectiveGap> find_gaps(std::span<const FlightRecord> records) {
     }
     std::vector<CollectiveGap> gaps;
     for (const auto& [key, seen] : groups) {
-        CollectiveGap gap;
-        gap.group = seen.name;
-        gap.description = seen.description;
-        gap.furthest = std::ranges::max_element(seen.enqueued, {}, [](const auto& one) {
-                           return one.second;
-                       })->second;
-        for (const auto& [rank, enqueued] : seen.enqueued) {
-            if (enqueued < gap.furthest) {
-                gap.behind.push_back(rank);
-            }
-        }
-        for (const auto rank : seen.members) {
-            if (!seen.enqueued.contains(rank)) {
-                gap.untold.push_back(rank);
-            }
-        }
-        for (const auto& record : records) {
-            const auto waits = std::ranges::find_if(record.open, [&](const RecordedCall& call) {
-                return call.group == gap.group && call.sequence &&
-                       std::cmp_equal(*call.sequence, gap.furthest);
-            });
-            if (waits != record.open.end() && gap.call.empty()) {
-                gap.call = waits->name + (waits->sizes.empty() ? "" : " " + waits->sizes);
-                gap.file = record.file;
-                gap.line = waits->line;
-            }
-        }
+        auto gap = gap_of(seen);
+        find_call(gap, records);
         if (!gap.behind.empty() || (!gap.untold.empty() && !gap.call.empty())) {
             gaps.push_back(std::move(gap));
         }

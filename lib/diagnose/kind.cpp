@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/text.hpp"
+#include "diagnose/line_reader.hpp"
 
 namespace railhead::diagnose {
 namespace {
@@ -130,8 +131,11 @@ FileKind guess_kind(std::string_view head) {
         const auto line = head.substr(0, head.find('\n'));
         head.remove_prefix(line.size() < head.size() ? line.size() + 1 : line.size());
         const auto trimmed = trim(line);
+        auto unlabelled = line;  // of srun --label, pdsh, mpirun
+        static_cast<void>(take_label(unlabelled));
+        unlabelled = trim(unlabelled);
         for (const TextMark& mark : marks) {
-            if (stands_in(mark, line, trimmed)) {
+            if (stands_in(mark, line, trimmed) || stands_in(mark, line, unlabelled)) {
                 return mark.kind;
             }
         }

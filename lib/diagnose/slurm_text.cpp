@@ -69,6 +69,29 @@ std::uint64_t figure_after(std::string_view text, std::string_view mark) {
     return parse_number<std::uint64_t>(rest.substr(0, rest.find_first_of(" \t"))).value_or(0);
 }
 
+/// What slurmd and slurmstepd say.
+struct Sign {
+    std::string_view first, second;
+    SlurmdEventKind kind;
+};
+constexpr std::array signs{
+    Sign{"slurmd version ", " started", SlurmdEventKind::daemon_started},
+    Sign{"Detected ", "oom_kill event", SlurmdEventKind::oom},
+    Sign{"Detected ", "oom-kill event", SlurmdEventKind::oom},
+    Sign{" CANCELLED AT ", " DUE TO ", SlurmdEventKind::cancelled},
+    Sign{" STEPD TERMINATED ON ", " DUE TO ", SlurmdEventKind::cancelled},
+    Sign{"rolog failed status", "", SlurmdEventKind::prolog_failed},
+    Sign{"Prolog failure on node", "", SlurmdEventKind::prolog_failed},
+    Sign{"pilog failed status", "", SlurmdEventKind::epilog_failed},
+    Sign{"health_check failed: ", "", SlurmdEventKind::health_check_failed},
+    Sign{"health_check killed by", "", SlurmdEventKind::health_check_failed},
+    Sign{"health_check didn't run", "", SlurmdEventKind::health_check_failed},
+    Sign{"launch failure message", "", SlurmdEventKind::launch_failed},
+    Sign{"Unable to register", "", SlurmdEventKind::not_registered},
+    Sign{"Removing file-less GPU", "", SlurmdEventKind::gres_missing},
+    Sign{"config-only GPU", "", SlurmdEventKind::gres_missing},
+};
+
 }  // namespace
 
 void SdiagReader::read_line(std::string_view line) {
@@ -131,7 +154,7 @@ void SdiagReader::read_rpc(std::string_view text) {
                   figure_after(text, "total_time:"), evidence()});
 }
 
-std::string_view name_of(NodeEventKind kind) {
+std::string_view name_of(SlurmdEventKind kind) {
     static constexpr std::array<std::string_view, 9> names{
         "slurmd started", "step out of memory", "job cancelled",
         "prolog failed",  "epilog failed",      "health check failed",
@@ -140,27 +163,6 @@ std::string_view name_of(NodeEventKind kind) {
 }
 
 void SlurmdLogReader::read_line(std::string_view line) {
-    struct Sign {
-        std::string_view first, second;
-        NodeEventKind kind;
-    };
-    static constexpr std::array signs{
-        Sign{"slurmd version ", " started", NodeEventKind::daemon_started},
-        Sign{"Detected ", "oom_kill event", NodeEventKind::oom},
-        Sign{"Detected ", "oom-kill event", NodeEventKind::oom},
-        Sign{" CANCELLED AT ", " DUE TO ", NodeEventKind::cancelled},
-        Sign{" STEPD TERMINATED ON ", " DUE TO ", NodeEventKind::cancelled},
-        Sign{"rolog failed status", "", NodeEventKind::prolog_failed},
-        Sign{"Prolog failure on node", "", NodeEventKind::prolog_failed},
-        Sign{"pilog failed status", "", NodeEventKind::epilog_failed},
-        Sign{"health_check failed: ", "", NodeEventKind::health_check_failed},
-        Sign{"health_check killed by", "", NodeEventKind::health_check_failed},
-        Sign{"health_check didn't run", "", NodeEventKind::health_check_failed},
-        Sign{"launch failure message", "", NodeEventKind::launch_failed},
-        Sign{"Unable to register", "", NodeEventKind::not_registered},
-        Sign{"Removing file-less GPU", "", NodeEventKind::gres_missing},
-        Sign{"config-only GPU", "", NodeEventKind::gres_missing},
-    };
     auto text = line;
     const auto when = take_when(text);
     const auto* sign = std::ranges::find_if(
@@ -172,7 +174,7 @@ void SlurmdLogReader::read_line(std::string_view line) {
         ++log_.left_out;
         return;
     }
-    NodeEvent event;
+    SlurmdEvent event;
     event.kind = sign->kind;
     event.at_s = when.at_s;
     event.evidence = evidence();
@@ -183,7 +185,7 @@ void SlurmdLogReader::read_line(std::string_view line) {
             break;
         }
     }
-    if (event.kind == NodeEventKind::cancelled) {
+    if (event.kind == SlurmdEventKind::cancelled) {
         event.reason = printable(trim(word_after(text, " DUE TO ", "*")).substr(0, evidence_limit));
     }
     log_.events.push_back(std::move(event));

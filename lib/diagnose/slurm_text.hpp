@@ -51,7 +51,7 @@ class SdiagReader : public LineReader {
     Section section_ = Section::server;
 };
 
-enum class NodeEventKind : std::uint8_t {
+enum class SlurmdEventKind : std::uint8_t {
     daemon_started,
     oom,        ///< a step was at its memory limit
     cancelled,  ///< "DUE TO …": time limit, node failure, preemption
@@ -62,10 +62,10 @@ enum class NodeEventKind : std::uint8_t {
     not_registered,  ///< slurmctld could not be reached, or refused
     gres_missing,    ///< fewer GPUs than configured
 };
-[[nodiscard]] std::string_view name_of(NodeEventKind kind);
+[[nodiscard]] std::string_view name_of(SlurmdEventKind kind);
 
-struct NodeEvent {
-    NodeEventKind kind = NodeEventKind::daemon_started;
+struct SlurmdEvent {
+    SlurmdEventKind kind = SlurmdEventKind::daemon_started;
     std::optional<std::uint64_t> job;
     std::string reason;  ///< of a job that was cancelled: "TIME LIMIT"
     std::optional<double> at_s;
@@ -73,7 +73,7 @@ struct NodeEvent {
 };
 
 struct SlurmdLog {
-    std::vector<NodeEvent> events;  ///< in the order of the file
+    std::vector<SlurmdEvent> events;  ///< in the order of the file
     std::uint64_t left_out = 0;
 };
 

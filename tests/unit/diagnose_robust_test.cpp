@@ -160,14 +160,20 @@ TEST_CASE("DOS line ends, colours and labels of launchers change nothing", "[dia
         const bool is_daemon =
             kind == FileKind::slurmd_log || kind == FileKind::sdiag || kind == FileKind::nsys_stats;
         if (!is_labelled && !is_daemon) {
-            CHECK(digest(kind, around_lines(text, "3: ", "")) == plain);
+            const auto labelled = around_lines(text, "3: ", "");
+            CHECK(digest(kind, labelled) == plain);
+            CHECK(name_of(diagnose::guess_kind(labelled)) == name_of(kind));
         }
         const bool is_of_node = kind == FileKind::nvidia_smi || kind == FileKind::dcgm ||
                                 kind == FileKind::ibstat || kind == FileKind::ibv_devinfo ||
                                 kind == FileKind::lspci;
         if (is_of_node) {
-            CHECK(digest(kind, around_lines(text, "gpu-017: ", "")) == plain);
-            CHECK(digest(kind, around_lines(text, "[1,3]<stdout>:", "")) == plain);
+            for (const std::string_view label : {"gpu-017: ", "[1,3]<stdout>:"}) {
+                const auto labelled = around_lines(text, label, "");
+                CAPTURE(label);
+                CHECK(digest(kind, labelled) == plain);
+                CHECK(name_of(diagnose::guess_kind(labelled)) == name_of(kind));
+            }
         }
     }
 }

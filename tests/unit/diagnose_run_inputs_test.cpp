@@ -19,7 +19,7 @@ namespace diagnose = railhead::diagnose;
 using diagnose::Collective;
 using diagnose::FailureKind;
 using diagnose::FileKind;
-using diagnose::NodeEventKind;
+using diagnose::SlurmdEventKind;
 using railhead::test::diagnose_file;
 using railhead::training::Topic;
 using FailureText = railhead::test::ReadBy<diagnose::FailureReader>;
@@ -225,15 +225,17 @@ TEST_CASE("slurmd: what happened to a node and its jobs", "[diagnose]") {
     const Slurmd read{diagnose_file("slurmd-out-of-memory-and-time.log")};
 
     struct Row {
-        NodeEventKind kind;
+        SlurmdEventKind kind;
         std::uint64_t job;  // 0: none
         const char* reason;
         std::uint64_t line;
     };
-    const std::vector<Row> rows{
-        {NodeEventKind::daemon_started, 0, "", 1}, {NodeEventKind::not_registered, 0, "", 2},
-        {NodeEventKind::oom, 41, "", 4},           {NodeEventKind::cancelled, 42, "TIME LIMIT", 5},
-        {NodeEventKind::prolog_failed, 43, "", 6}, {NodeEventKind::health_check_failed, 0, "", 7}};
+    const std::vector<Row> rows{{SlurmdEventKind::daemon_started, 0, "", 1},
+                                {SlurmdEventKind::not_registered, 0, "", 2},
+                                {SlurmdEventKind::oom, 41, "", 4},
+                                {SlurmdEventKind::cancelled, 42, "TIME LIMIT", 5},
+                                {SlurmdEventKind::prolog_failed, 43, "", 6},
+                                {SlurmdEventKind::health_check_failed, 0, "", 7}};
     const auto& events = read->log().events;
     REQUIRE(events.size() == rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -54,7 +54,7 @@ class Sizer {
     Result<void> check() const;
     Result<void> count();
     Result<void> lay_out();
-    void note_slow(const LaidOut& slow, bool is_first);
+    void note_slow(const LaidOut& slow);
     void look_for_batch(bool is_needed);
     void add_network();
     Result<void> add_failures();
@@ -245,7 +245,9 @@ Result<void> Sizer::lay_out() {
                 out_.layouts = std::move(one.layouts);
                 out_.is_fast_enough = true;
             } else if (!slow || one.slowness() < slow->slowness()) {
-                note_slow(one, !slow);
+                if (!slow) {
+                    note_slow(one);
+                }
                 slow = std::move(one);
             }
         }
@@ -266,10 +268,7 @@ Result<void> Sizer::lay_out() {
 }
 
 /// Tells of the first layout that fits, but cannot be as fast as the MFU wants.
-void Sizer::note_slow(const LaidOut& slow, bool is_first) {
-    if (!is_first) {
-        return;
-    }
+void Sizer::note_slow(const LaidOut& slow) {
     const auto& best = slow.layouts.ranked.front();
     out_.notes.push_back(fmt::format(
         "{} GPUs have a layout that fits (TP {}, PP {}, CP {}, EP {}, DP {}), but as modelled a "

@@ -25,6 +25,18 @@ double as_double(std::uint64_t value) {
     return static_cast<double>(value);
 }
 
+/// A count with its layouts, of which there is one that fits.
+struct LaidOut {
+    Count count;
+    LayoutSearch layouts;
+
+    /// The modelled step over that of the MFU.
+    [[nodiscard]] double slowness() const {
+        const auto& time = layouts.ranked.front().time;
+        return (time.total() - time.expert) / count.step_s;
+    }
+};
+
 /// Fills the gaps of a question, and answers it.
 class Sizer {
  public:
@@ -42,7 +54,7 @@ class Sizer {
     Result<void> check() const;
     Result<void> count();
     Result<void> lay_out();
-    void note_slow(const std::optional<Count>& slow, const LayoutSearch& layouts);
+    void note_slow(const LaidOut& slow);
     void look_for_batch(bool is_needed);
     void add_network();
     Result<void> add_failures();
@@ -219,54 +231,50 @@ LayoutQuestion Sizer::layout_question(std::uint64_t gpus, std::uint64_t batch) c
 Result<void> Sizer::lay_out() {
     const auto first = out_.rounded.nodes;
     const auto last = first + std::max<std::uint64_t>(first / 4, 64);
-    std::optional<Count> slow;
-    LayoutSearch slow_layouts;
+    std::optional<LaidOut> slow;  // the first, then any that comes nearer to the MFU
     for (auto nodes = first; nodes <= last && !out_.with_layout; ++nodes) {
         const auto gpus = nodes * out_.question.machine.gpus_per_node;
         auto search = search_layouts(layout_question(gpus, *out_.question.batch));
         if (!search) {
             return propagate(search);
         }
-        if (search->fitting == 0) {
-            continue;
-        }
-        const auto count = counter_->at(nodes, out_.mfu);
-        const auto& time = search->ranked.front().time;
-        if (time.total() - time.expert <= model_slack * count.step_s) {
-            out_.with_layout = count;
-            out_.is_fast_enough = true;
-            out_.layouts = std::move(*search);
-        } else if (!slow) {
-            slow = count;
-            slow_layouts = std::move(*search);
+        if (search->fitting > 0) {
+            LaidOut one{counter_->at(nodes, out_.mfu), std::move(*search)};
+            if (one.slowness() <= model_slack) {
+                out_.with_layout = one.count;
+                out_.layouts = std::move(one.layouts);
+                out_.is_fast_enough = true;
+            } else if (!slow || one.slowness() < slow->slowness()) {
+                if (!slow) {
+                    note_slow(one);
+                }
+                slow = std::move(one);
+            }
         }
         if (out_.question.gpus) {
             break;  // no others are there
         }
     }
-    note_slow(slow, slow_layouts);
-    look_for_batch(!out_.with_layout || out_.with_layout->gpus != out_.rounded.gpus);
-    return {};
-}
-
-/// Layouts that fit, but cannot be as fast as the MFU wants.
-void Sizer::note_slow(const std::optional<Count>& slow, const LayoutSearch& layouts) {
-    if (slow && (!out_.with_layout || slow->gpus < out_.with_layout->gpus)) {
-        const auto& best = layouts.ranked.front();
-        out_.notes.push_back(fmt::format(
-            "{} GPUs have a layout that fits (TP {}, PP {}, CP {}, EP {}, DP {}), but even as "
-            "modelled a step takes {:.3g} s there, not the {:.3g} s of the MFU",
-            slow->gpus, best.layout.tp, best.layout.pp, best.layout.cp, best.layout.ep,
-            best.layout.dp, best.time.total(), slow->step_s));
-    }
     if (!out_.with_layout && slow) {
-        out_.with_layout = slow;
-        out_.layouts = layouts;
+        out_.with_layout = slow->count;
+        out_.layouts = std::move(slow->layouts);
     } else if (!out_.with_layout) {
         out_.notes.emplace_back(
             "no layout fits on that many GPUs, nor on a quarter more: another batch, more memory a "
             "GPU, or a shorter sequence is needed");
     }
+    look_for_batch(!out_.with_layout || out_.with_layout->gpus != out_.rounded.gpus);
+    return {};
+}
+
+/// Tells of the first layout that fits, but cannot be as fast as the MFU wants.
+void Sizer::note_slow(const LaidOut& slow) {
+    const auto& best = slow.layouts.ranked.front();
+    out_.notes.push_back(fmt::format(
+        "{} GPUs have a layout that fits (TP {}, PP {}, CP {}, EP {}, DP {}), but as modelled a "
+        "step takes {:.3g} s there, not the {:.3g} s of the MFU",
+        slow.count.gpus, best.layout.tp, best.layout.pp, best.layout.cp, best.layout.ep,
+        best.layout.dp, best.time.total(), slow.count.step_s));
 }
 
 /// The batch nearest to that wanted with which the rounded count has a layout that fits and reaches

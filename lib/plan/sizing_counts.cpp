@@ -84,7 +84,8 @@ Result<Counted> Counter::count_at(double mfu) const {
     if (question.gpus) {
         const auto nodes = std::ceil(static_cast<double>(*question.gpus) / per_node);
         out.count = at(static_cast<std::uint64_t>(nodes), mfu);
-        return out.count.goodput > 0
+        constexpr double hardly_any = 1e-3;
+        return out.count.goodput > hardly_any
                    ? Result<Counted>{out}
                    : fail(Errc::bad_input, "so many GPUs never get there: they fail too often");
     }
@@ -102,7 +103,7 @@ Result<Counted> Counter::count_at(double mfu) const {
         nodes = next;
     }
     return fail(Errc::bad_input,
-                fmt::format("no number of GPUs does it in {:g} days: the more there are, the more "
+                fmt::format("no number of GPUs does it in {:g} d: the more there are, the more "
                             "often they fail. More days, a quicker checkpoint or restart, or fewer "
                             "failures are needed",
                             *question.days));

@@ -1,5 +1,6 @@
 #include "plan/spares.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace railhead::plan {
@@ -12,11 +13,14 @@ double log_chance(double nodes, double out, double share) {
            out * std::log(share) + (nodes - out) * std::log1p(-share);
 }
 
-/// The chance that at most `out` are.
+/// The chance that at most `out` are.  Terms far below the mean are left out: they are 0.
 double chance_of(double nodes, std::uint64_t out, double share) {
+    constexpr double deviations = 12;
+    const auto mean = nodes * share;
+    const auto least = std::max(0.0, std::floor(mean - deviations * std::sqrt(mean)));
     double sum = 0;
-    for (std::uint64_t one = 0; one <= out; ++one) {
-        sum += std::exp(log_chance(nodes, static_cast<double>(one), share));
+    for (auto one = least; one <= static_cast<double>(out); ++one) {
+        sum += std::exp(log_chance(nodes, one, share));
     }
     return sum;
 }
@@ -30,16 +34,26 @@ double unavailability(double per_1000_node_days, double repair_s) {
 }
 
 std::uint64_t spare_nodes(std::uint64_t nodes, double share, double chance) {
-    if (!(share > 0)) {
+    if (!(share > 0) || nodes == 0) {
         return 0;
     }
-    const auto in_use = static_cast<double>(nodes);
-    // Below the mean none is enough.
-    auto spares = static_cast<std::uint64_t>(in_use * share);
-    while (chance_of(in_use + static_cast<double>(spares), spares, share) < chance) {
-        ++spares;
+    const auto is_enough = [&](std::uint64_t spares) {
+        const auto all = static_cast<double>(nodes + spares);
+        return chance_of(all, spares, share) >= chance;
+    };
+    if (is_enough(0)) {
+        return 0;
     }
-    return spares;
+    std::uint64_t enough = 1;
+    while (!is_enough(enough)) {
+        enough *= 2;
+    }
+    auto too_few = enough / 2;
+    while (enough - too_few > 1) {
+        const auto middle = too_few + (enough - too_few) / 2;
+        (is_enough(middle) ? enough : too_few) = middle;
+    }
+    return enough;
 }
 
 }  // namespace railhead::plan

@@ -175,9 +175,7 @@ StepTime StepModel::stage_time(const Layout& layout, const Microbatch& microbatc
     return out;
 }
 
-/// What data parallelism takes beyond the pass that hides it: gradients the backward pass of the
-/// last microbatch, weights the forward pass of the first; with gradients or weights in shards
-/// those of each microbatch.
+/// What gradients and weights of a microbatch take to send, hidden or not.
 double StepModel::data_time(const Layout& layout, double parameters, double copies,
                             double inner) const {
     if (copies <= 1 || parameters <= 0) {
@@ -207,6 +205,8 @@ void StepModel::finish(const Layout& layout, StepTime& time) const {
         data_time(layout, parameters.experts, expert_copies, t * as_double(layout.ep));
     const auto common = training::gradient_traffic(1, *recipe_, layout.sharding, 2);
     const auto reduced = common.reduce_scatter / common.total();
+    // The backward pass of the last microbatch hides gradients, the forward pass of the first one
+    // weights; what is in shards is sent for each microbatch, and hidden by its own.
     const auto each = layout.sharding >= Sharding::gradients ? count : 1;
     const auto gathers = layout.sharding == Sharding::weights ? count : 1;
     time.data = each * std::max(0.0, sent * reduced - backward * work) +

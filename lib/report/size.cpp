@@ -42,23 +42,28 @@ std::string large_text(double value) {
                            : count_text(value);
 }
 
+/// "1144.1", but "0.0029".
+std::string exact_text(double gpus) {
+    return gpus < 1 ? fmt::format("{:.2g}", gpus) : fmt::format("{:.1f}", gpus);
+}
+
 void add_counts(const SizeAnswer& answer, Table& table) {
     const auto& rounded = answer.rounded;
     const auto why = answer.raw_gpus > 0
-                         ? fmt::format("whole nodes from {:.1f} GPUs, {:.1f} without failures",
-                                       answer.raw_gpus / rounded.goodput, answer.raw_gpus)
+                         ? fmt::format("whole nodes from {} GPUs, {} without failures",
+                                       exact_text(answer.raw_gpus / rounded.goodput),
+                                       exact_text(answer.raw_gpus))
                          : std::string{"as given, in whole nodes"};
     table.add({"GPUs", gpus_text(answer, rounded) + ": " + why});
     if (!answer.with_layout) {
         table.add({"", "no layout fits: see the notes"});
-    } else if (answer.with_layout->gpus == rounded.gpus) {
-        table.add({"", answer.is_fast_enough
-                           ? "has a layout that fits and reaches the MFU, with this batch"
-                           : "has a layout that fits, but is slower than the MFU: see the notes"});
     } else {
-        table.add({"", gpus_text(answer, *answer.with_layout) +
-                           ": the next with a layout that fits and reaches the MFU, "
-                           "with this batch"});
+        const auto which = answer.with_layout->gpus == rounded.gpus
+                               ? std::string{"have"}
+                               : gpus_text(answer, *answer.with_layout) + " are the next to have";
+        table.add({"", fmt::format("{} a layout that fits{} with this batch", which,
+                                   answer.is_fast_enough ? " and reaches the MFU,"
+                                                         : ", slower than the MFU (see notes),")});
     }
     if (answer.other_batch) {
         const auto& other = *answer.other_batch;
@@ -126,10 +131,15 @@ void add_layout(const SizeAnswer& answer, Table& table) {
     }
     const auto& best = answer.layouts.ranked.front();
     table.add({"Layout", layout_text(best.layout)});
-    table.add({"", fmt::format("best of {}, of which {} fit; modelled step {}, without overlap "
-                               "and idle time that only a run shows",
+    const auto all_to_alls =
+        best.time.expert > 0
+            ? fmt::format(" ({} of it all-to-alls of experts, which runs can hide)",
+                          short_time_text(best.time.expert))
+            : std::string{};
+    table.add({"", fmt::format("best of {}, of which {} fit; modelled step {}{}: railhead size "
+                               "--layouts",
                                answer.layouts.grid, answer.layouts.fitting,
-                               short_time_text(best.time.total()))});
+                               short_time_text(best.time.total()), all_to_alls)});
 }
 
 std::string network_table(const SizeAnswer& answer) {

@@ -54,9 +54,14 @@ int run(const std::vector<std::string>& arguments, Console& console) {
     add_ckpt(app, console);
     add_allreduce(app, console);
     add_catalog(app, console);
+    add_diagnose(app, console);
     add_fabric(app, console);
+    add_size(app, console);
     add_storage(app, console);
     add_mfu(app, console);
+    add_mtbf(app, console);
+    add_lemons(app, console);
+    add_postmortem(app, console);
     auto words = arguments;
     auto command = cut_command(words);
     add_exec(app, console, std::move(command));

@@ -1,10 +1,13 @@
 #include "report/quantity_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
 
 #include <fmt/format.h>
+
+#include "policy/lemons.hpp"
 
 namespace railhead::report {
 
@@ -96,6 +99,13 @@ std::string binary_bytes_text(double bytes) {
 
 std::string bandwidth_text(double bytes_per_s) {
     return bytes_text(bytes_per_s) + "/s";
+}
+
+std::string moment_text(std::int64_t at_s) {
+    auto text = policy::until_text(at_s);
+    std::ranges::replace(text, 'T', ' ');
+    text.resize(text.find_last_not_of('Z') + 1);
+    return text;
 }
 
 std::string share_text(double share) {

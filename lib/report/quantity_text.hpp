@@ -1,6 +1,7 @@
 // Times, sizes and shares of the models as people read them, with as many digits as mean something.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace railhead::report {
@@ -23,6 +24,9 @@ namespace railhead::report {
 
 /// A count that is expected, so no whole number: "5.83", "432".
 [[nodiscard]] std::string count_text(double count);
+
+/// "2026-12-01 12:00:30" of seconds since 1970.  The zone is told elsewhere.
+[[nodiscard]] std::string moment_text(std::int64_t at_s);
 
 /// 0.0873 is "8.73 %".
 [[nodiscard]] std::string share_text(double share);

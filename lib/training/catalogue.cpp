@@ -1,9 +1,14 @@
 #include "training/catalogue.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.hpp"
 
@@ -30,6 +35,44 @@ bool is_called(const Row& row, const std::string& key) {
            });
 }
 
+/// Up to six that begin as `name` does, or nearly so: of "lama-3" llama-3-8b, llama-3-70b.
+template <class Row>
+std::vector<std::string_view> family_of(const std::vector<Row>& rows, std::string_view name) {
+    constexpr std::size_t most = 6;
+    std::vector<std::string_view> beginnings;
+    for (const auto& row : rows) {
+        for (const auto length : {name.size(), name.size() + 1}) {
+            beginnings.push_back(std::string_view{row.name}.substr(0, length));
+        }
+    }
+    std::vector<std::string_view> family;
+    const auto begins = nearest_name(name, beginnings);
+    for (const auto& row : rows) {
+        if (begins && family.size() < most && row.name.starts_with(*begins)) {
+            family.push_back(row.name);
+        }
+    }
+    return family;
+}
+
+/// What to type instead.
+template <class Row>
+std::string advice(const std::vector<Row>& rows, std::string_view name) {
+    const auto family = family_of(rows, name);
+    std::vector<std::string_view> names;
+    for (const auto& row : rows) {
+        names.push_back(row.name);
+        names.insert(names.end(), row.aliases.begin(), row.aliases.end());
+    }
+    const bool begins = !family.empty() && family.front().starts_with(name);
+    if (const auto near = nearest_name(name, names);
+        near && (!begins || near->starts_with(name))) {
+        return fmt::format(", did you mean \"{}\"?", *near);
+    }
+    return family.empty() ? " (railhead catalog lists those that are known)"
+                          : fmt::format(", did you mean one of {}?", fmt::join(family, ", "));
+}
+
 template <class Row>
 Result<const Row*> find(const std::vector<Row>& rows, std::string_view name,
                         std::string_view what) {
@@ -39,16 +82,8 @@ Result<const Row*> find(const std::vector<Row>& rows, std::string_view name,
     if (found != rows.end()) {
         return &*found;
     }
-    std::vector<std::string_view> names;
-    for (const auto& row : rows) {
-        names.push_back(row.name);
-        names.insert(names.end(), row.aliases.begin(), row.aliases.end());
-    }
-    const auto near = nearest_name(name, names);
-    return fail(Errc::not_found,
-                fmt::format("no {} is named \"{}\"{}", what, printable(name),
-                            near ? fmt::format(", did you mean \"{}\"?", *near)
-                                 : fmt::format(" (railhead catalog lists those that are known)")));
+    return fail(Errc::not_found, fmt::format("no {} is named \"{}\"{}", what, printable(name),
+                                             advice(rows, name)));
 }
 
 }  // namespace

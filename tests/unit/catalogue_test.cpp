@@ -50,6 +50,16 @@ TEST_CASE("names are found as people write them", "[catalogue]") {
     const auto way_off = training::find_convention("plam");
     REQUIRE_FALSE(way_off);
     CHECK_THAT(way_off.error().message, ContainsSubstring("did you mean \"palm\"?"));
+
+    // Nobody remembers which sizes there are.
+    for (const auto* family : {"llama-3", "lama-3"}) {
+        const auto several = training::find_model(built_in(), family);
+        REQUIRE_FALSE(several);
+        CHECK_THAT(several.error().message,
+                   ContainsSubstring("did you mean one of llama-33b, llama-3-8b, llama-3-70b, "));
+    }
+    CHECK(training::find_model(built_in(), "zebra").error().message ==
+          "no model is named \"zebra\" (railhead catalog lists those that are known)");
 }
 
 TEST_CASE("peaks of the catalogue are dense, and sold memory is not the driver's", "[catalogue]") {

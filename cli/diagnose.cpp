@@ -1,0 +1,188 @@
+// railhead diagnose: why is a run slow, or dead, and what is to be done?
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/text.hpp"
+#include "command.hpp"
+#include "diagnose/intake.hpp"
+#include "diagnose_options.hpp"
+#include "progress.hpp"
+#include "report/checklist.hpp"
+#include "report/diagnosis.hpp"
+#include "text_stream.hpp"
+
+namespace railhead::cli {
+
+namespace {
+
+/// Without a file: what to look for.
+void print_checklist(const DiagnoseOptions& options, const diagnose::ChecklistQuestion& question,
+                     Console& console) {
+    if (!options.mfu || question.gpus == 0 || question.accelerator == nullptr) {
+        return console.fail({Errc::bad_input,
+                             "name files to read, or say --mfu, --gpus and --accelerator for a "
+                             "checklist",
+                             {}});
+    }
+    const auto list = diagnose::make_checklist(question);
+    if (!list) {
+        return console.fail(list.error());
+    }
+    console.out << (options.json ? report::checklist_json(question, *list)
+                                 : report::checklist_text(question, *list));
+}
+
+/// Feeds a file of any size to `intake`.  What was read before an error counts.
+bool read_file(const std::string& path, diagnose::Intake& intake, Console& console) {
+    auto stream = TextStream::open(path);
+    if (!stream) {
+        console.fail(stream.error());
+        return false;
+    }
+    Progress progress{console, "railhead: reading " + printable(path)};
+    intake.begin_file(path == "-" ? "standard input" : path);
+    while (true) {
+        const auto piece = stream->read();
+        if (!piece) {
+            console.warn(piece.error());
+            break;
+        }
+        if (piece->empty()) {
+            break;
+        }
+        intake.feed(*piece);
+        if (stream->size() > 0) {
+            progress.show(std::min(stream->done(), stream->size()), stream->size());
+        }
+    }
+    intake.end_file();
+    return true;
+}
+
+std::optional<diagnose::Facts> read_facts(const std::vector<std::string>& files,
+                                          const diagnose::Given& given, Console& console) {
+    diagnose::Intake intake{given};
+    for (const auto& file : files) {
+        if (!read_file(file, intake, console)) {
+            return std::nullopt;
+        }
+    }
+    return intake.take();
+}
+
+/// The run before, for --baseline.
+bool add_baseline(const DiagnoseOptions& options, const diagnose::Given& given,
+                  report::DiagnosisReport& report, Console& console) {
+    if (options.baseline.empty()) {
+        return true;
+    }
+    const auto before = read_facts({options.baseline}, given, console);
+    if (!before) {
+        return false;
+    }
+    const auto* then = before->main_training();
+    const auto* now = report.facts->main_training();
+    if (then == nullptr || now == nullptr) {
+        console.fail({Errc::bad_input,
+                      then == nullptr ? "--baseline has no line about a training step"
+                                      : "no file has a line about a training step to compare with "
+                                        "--baseline",
+                      {}});
+        return false;
+    }
+    auto comparison = diagnose::compare(*then, *now);
+    if (!comparison) {
+        console.fail(comparison.error());
+        return false;
+    }
+    report.comparison = std::move(*comparison);
+    report.baseline = options.baseline;
+    return true;
+}
+
+void print_diagnosis(const DiagnoseOptions& options, const diagnose::Given& given,
+                     Console& console) {
+    const auto facts = read_facts(options.files, given, console);
+    if (!facts) {
+        return;
+    }
+    const auto rules = diagnose::all_rules();
+    report::DiagnosisReport report;
+    report.facts = &*facts;
+    report.diagnosis = diagnose::diagnose(*facts, rules);
+    report.waterfall = diagnose::make_waterfall(*facts, report.diagnosis);
+    if (!add_baseline(options, given, report, console)) {
+        return;
+    }
+    console.out << (options.json ? report::diagnosis_json(report) : report::diagnosis_text(report));
+    switch (report.diagnosis.verdict) {
+        case diagnose::Verdict::healthy:
+        case diagnose::Verdict::too_little:
+            break;
+        case diagnose::Verdict::cause_found:
+        case diagnose::Verdict::symptom_only:
+            console.leave(Exit::findings);
+            break;
+        case diagnose::Verdict::nothing_to_see:
+            console.leave(Exit::usage);
+            break;
+    }
+}
+
+void run(const DiagnoseOptions& options, Console& console) {
+    const auto catalogue = read_catalogue(options.catalogs, console);
+    if (!catalogue) {
+        return;
+    }
+    const auto question = read_run(options, *catalogue);
+    if (!question) {
+        return console.fail(question.error());
+    }
+    if (options.files.empty()) {
+        return print_checklist(options, *question, console);
+    }
+    const auto given = read_given(options, *question, *catalogue);
+    if (!given) {
+        return console.fail(given.error());
+    }
+    print_diagnosis(options, *given, console);
+}
+
+void add_run_options(CLI::App& command, DiagnoseOptions& options) {
+    command.add_option("--mfu", options.mfu, "Model FLOPs utilization, percent: 22");
+    command.add_option("--gpus", options.gpus, "GPUs of the run")->check(CLI::PositiveNumber);
+    command.add_option("--accelerator", options.accelerator, "Of railhead catalog: a100");
+    command.add_option("--gpus-per-node", options.gpus_per_node, "Default: as in the usual node")
+        ->check(CLI::PositiveNumber);
+    command.add_option("--nic", options.nic, "Of railhead catalog: hdr (default: the usual one)");
+    command.add_option("--nics", options.nics, "NICs of a node that carry GPU traffic")
+        ->check(CLI::PositiveNumber);
+    command.add_option("--precision", options.precision, "bf16 (default), fp16, fp8, ...");
+    command.add_option("--model", options.model.name, "Of railhead catalog: llama-3-70b");
+    command.add_option("--batch", options.batch, "Sequences of a step");
+    command.add_option("--tp", options.tp, "Tensor parallel size")->check(CLI::PositiveNumber);
+    command.add_option("--pp", options.pp, "Pipeline stages")->check(CLI::PositiveNumber);
+    command.add_option("--microbatches", options.microbatches, "Of a pipeline, in a step")
+        ->check(CLI::PositiveNumber);
+    command.add_option("--recompute", options.recompute, "Of activations")
+        ->check(CLI::IsMember({"none", "selective", "full"}));
+}
+
+}  // namespace
+
+void add_diagnose(CLI::App& app, Console& console) {
+    auto options = std::make_shared<DiagnoseOptions>();
+    auto* command = app.add_subcommand("diagnose", "Why a run is slow, or dead, and what to do");
+    command->add_option(
+        "files", options->files,
+        "Logs, tables and configurations of a run, also of gzip; - is standard input");
+    command->add_option("--baseline", options->baseline, "Log of a run that was well");
+    add_run_options(*command, *options);
+    add_catalog_option(*command, options->catalogs);
+    add_model_options(*command, options->model);
+    command->add_flag("--json", options->json, "Write JSON, schema railhead.diagnose/1");
+    command->callback([options, &console] { run(*options, console); });
+}
+
+}  // namespace railhead::cli

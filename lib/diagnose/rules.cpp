@@ -1,0 +1,95 @@
+#include "diagnose/rules.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace railhead::diagnose {
+
+std::string_view name_of(Answer answer) {
+    switch (answer) {
+        case Answer::found:
+            return "found";
+        case Answer::not_found:
+            return "not found";
+        case Answer::unknown:
+            break;
+    }
+    return "unknown";
+}
+
+std::string_view name_of(Confidence confidence) {
+    switch (confidence) {
+        case Confidence::certain:
+            return "certain";
+        case Confidence::likely:
+            return "likely";
+        case Confidence::possible:
+            break;
+    }
+    return "possible";
+}
+
+std::string_view name_of(Role role) {
+    switch (role) {
+        case Role::cause:
+            return "cause";
+        case Role::symptom:
+            return "symptom";
+        case Role::advice:
+            break;
+    }
+    return "advice";
+}
+
+Finding not_found() {
+    Finding finding;
+    finding.answer = Answer::not_found;
+    return finding;
+}
+
+Finding unknown(std::vector<Input> missing) {
+    Finding finding;
+    finding.answer = Answer::unknown;
+    finding.missing = std::move(missing);
+    return finding;
+}
+
+Finding found(Confidence confidence, std::string what, std::vector<Evidence> evidence) {
+    Finding finding;
+    finding.answer = Answer::found;
+    finding.confidence = confidence;
+    finding.what = std::move(what);
+    finding.evidence = std::move(evidence);
+    return finding;
+}
+
+std::string expected_text(const Facts& facts, double step_share) {
+    const auto* training = facts.main_training();
+    if (training == nullptr || !training->mfu) {
+        return fmt::format("steps take {:.1f} % less time", step_share * 100);
+    }
+    const auto& mfu = *training->mfu;
+    const double now = mfu.utilization.mfu * training->speed_now();
+    double after = now / (1 - step_share);
+    std::string limit;
+    if (const auto* best = mfu.accelerator->highest(mfu.precision);
+        best != nullptr && after > best->share && now <= best->share) {
+        after = best->share;
+        limit = ", but not above the best published";
+    }
+    return fmt::format("MFU {:.1f} %: {:.1f} / (1 - {:.1f} %){}", after * 100, now * 100,
+                       step_share * 100, limit);
+}
+
+std::vector<Rule> all_rules() {
+    std::vector<Rule> all;
+    for (const auto part : {nccl_error_rules(), nccl_network_rules(), nccl_path_rules(),
+                            bandwidth_rules(), speed_rules(), layout_rules(), stability_rules()}) {
+        all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+}
+
+}  // namespace railhead::diagnose

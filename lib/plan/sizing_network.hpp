@@ -1,0 +1,56 @@
+// What gradients want of the network, and which network gives it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/error.hpp"
+#include "fabric/plan.hpp"
+#include "plan/machine.hpp"
+#include "training/layout.hpp"
+#include "training/recipe.hpp"
+#include "training/shape.hpp"
+#include "training/traffic.hpp"
+
+namespace railhead::plan {
+
+/// Of the NICs' rate, what gradients are taken to reach while training runs: NCCL alone reaches
+/// 96 %.  A guess.
+constexpr double gradient_nic_share = 0.9;
+/// Of a step, the backward pass, which gradients are sent beside: two thirds of the FLOPs.
+constexpr double overlap_share = 2.0 / 3;
+
+/// Data-parallel traffic of one GPU in a step, against its share of the NICs.
+struct Gradients {
+    training::GradientTraffic traffic;
+    double copies = 1;
+    double window_s = 0;            ///< overlap_share of the step
+    double send_s = 0;              ///< at gradient_nic_share of the NICs
+    double needed_bytes_per_s = 0;  ///< to send all in the window
+
+    [[nodiscard]] bool is_hidden() const { return send_s <= window_s; }
+};
+
+/// `nic_bytes_per_s` is a GPU's share of its node's NICs, `step_s` the time of a step.
+[[nodiscard]] Gradients gradients_of(const training::GradientTraffic& traffic, double copies,
+                                     double step_s, double nic_bytes_per_s);
+
+/// The traffic of the pipeline stage that sends most.
+[[nodiscard]] training::GradientTraffic traffic_of(const training::Shape& shape,
+                                                   const training::Layout& layout,
+                                                   const training::Recipe& recipe);
+
+/// How many NICs (rails) of a speed a node needs.
+struct RailNeed {
+    std::uint64_t rails = 0;           ///< recommended: a divisor of the node's GPUs, or one each
+    std::uint64_t for_gradients = 0;   ///< that hide the gradients
+    bool crosses = false;              ///< tensor, context or expert traffic leaves the domain
+    double most_oversubscription = 1;  ///< of leaf uplinks, that still hides the gradients
+};
+[[nodiscard]] RailNeed rails_of(const Machine& machine, const training::Layout& layout,
+                                const Gradients& gradients);
+
+/// A non-blocking fabric of the machine's own NICs for so many nodes.
+[[nodiscard]] Result<fabric::Plan> plan_fabric(const Machine& machine, std::uint64_t nodes);
+
+}  // namespace railhead::plan

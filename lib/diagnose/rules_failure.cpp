@@ -13,7 +13,7 @@ namespace railhead::diagnose {
 namespace {
 
 /// The failure that began it, of all files; null where none may be a cause.
-const Failure* first_failure(const Facts& facts) {
+const RankFailure* first_failure(const Facts& facts) {
     for (const auto& failures : facts.machine.failures) {
         const auto* first = find_first(failures);
         if (first != nullptr && may_be_cause(first->kind)) {
@@ -23,7 +23,7 @@ const Failure* first_failure(const Facts& facts) {
     return nullptr;
 }
 
-std::string rank_text(const Failure& failure) {
+std::string rank_text(const RankFailure& failure) {
     auto text = failure.rank ? fmt::format("Rank {}", *failure.rank) : std::string{"A rank"};
     if (!failure.host.empty()) {
         text += fmt::format(" on {}", printable(failure.host));

@@ -315,9 +315,11 @@ void Sizer::add_network() {
     if (!out_.layouts.ranked.empty()) {
         const auto& layout = out_.layouts.ranked.front().layout;
         const auto copies = as_double(layout.cp * layout.groups());
-        if (copies > 1) {
-            out_.gradients = gradients_of(traffic_of(question.model, layout, *question.recipe),
-                                          copies, count.step_s, question.machine.nic_share());
+        const auto members = members_of(question.machine, layout);
+        if (copies > members) {
+            out_.gradients =
+                gradients_of(traffic_of(question.model, layout, *question.recipe), copies, members,
+                             count.step_s, question.machine.nic_share());
             out_.rails = rails_of(question.machine, layout, *out_.gradients);
         }
     }

@@ -17,15 +17,22 @@ double as_double(std::uint64_t value) {
 
 }  // namespace
 
-Gradients gradients_of(const training::GradientTraffic& traffic, double copies, double step_s,
-                       double nic_bytes_per_s) {
+Gradients gradients_of(const training::GradientTraffic& traffic, double copies, double members,
+                       double step_s, double nic_bytes_per_s) {
     Gradients out;
     out.traffic = traffic;
     out.copies = copies;
+    out.members = members;
     out.window_s = overlap_share * step_s;
-    out.send_s = traffic.total() / (gradient_nic_share * nic_bytes_per_s);
-    out.needed_bytes_per_s = traffic.total() / out.window_s;
+    const auto on_nics = traffic.total() / members;
+    out.send_s = on_nics / (gradient_nic_share * nic_bytes_per_s);
+    out.needed_bytes_per_s = on_nics / out.window_s;
     return out;
+}
+
+double members_of(const Machine& machine, const training::Layout& layout) {
+    const auto copies = layout.cp * layout.groups();
+    return std::clamp(as_double(machine.domain) / as_double(layout.tp), 1.0, as_double(copies));
 }
 
 training::GradientTraffic traffic_of(const training::Shape& shape, const training::Layout& layout,
@@ -45,6 +52,9 @@ training::GradientTraffic traffic_of(const training::Shape& shape, const trainin
                                              common.all_gather + experts.all_gather};
         most = both.total() > most.total() ? both : most;
     }
+    const auto microbatches = as_double(layout.microbatches);
+    most.reduce_scatter *= layout.sharding >= training::Sharding::gradients ? microbatches : 1;
+    most.all_gather *= layout.sharding == training::Sharding::weights ? microbatches : 1;
     return most;
 }
 

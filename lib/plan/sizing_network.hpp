@@ -24,18 +24,23 @@ constexpr double overlap_share = 2.0 / 3;
 struct Gradients {
     training::GradientTraffic traffic;
     double copies = 1;
+    double members = 1;             ///< of a group, that share a domain: they send one part each
     double window_s = 0;            ///< overlap_share of the step
     double send_s = 0;              ///< at gradient_nic_share of the NICs
-    double needed_bytes_per_s = 0;  ///< to send all in the window
+    double needed_bytes_per_s = 0;  ///< of a GPU's NICs, to send all in the window
 
     [[nodiscard]] bool is_hidden() const { return send_s <= window_s; }
 };
 
 /// `nic_bytes_per_s` is a GPU's share of its node's NICs, `step_s` the time of a step.
 [[nodiscard]] Gradients gradients_of(const training::GradientTraffic& traffic, double copies,
-                                     double step_s, double nic_bytes_per_s);
+                                     double members, double step_s, double nic_bytes_per_s);
 
-/// The traffic of the pipeline stage that sends most.
+/// The copies of a parameter that share a domain of the machine.
+[[nodiscard]] double members_of(const Machine& machine, const training::Layout& layout);
+
+/// The traffic in a step of the pipeline stage that sends most.  Gradients in shards are sent for
+/// each microbatch, and weights in shards too.
 [[nodiscard]] training::GradientTraffic traffic_of(const training::Shape& shape,
                                                    const training::Layout& layout,
                                                    const training::Recipe& recipe);

@@ -163,11 +163,10 @@ std::string network_table(const SizeAnswer& answer) {
     }
     if (answer.rails) {
         const auto& rails = *answer.rails;
-        table.add(
-            {"Rails", fmt::format("{} of {:g} Gb/s a node {}; the node has {}", rails.rails, nic,
-                                  rails.crosses ? "since the layout's groups leave NVLink"
-                                                : "hide the gradients",
-                                  machine.nics_per_node)});
+        table.add({"Rails", fmt::format("{} of {:g} Gb/s a node {}; it has {}", rails.rails, nic,
+                                        rails.crosses ? "since the layout's groups leave NVLink"
+                                                      : "would hide the gradients",
+                                        machine.nics_per_node)});
         table.add({"Leaf uplinks", fmt::format("at most {:.1f}:1 oversubscribed, or gradients show",
                                                rails.most_oversubscription)});
     }

@@ -93,6 +93,7 @@ json gradients_json(const SizeAnswer& answer) {
     return {{"reduce_scatter_bytes", rounded(gradients.traffic.reduce_scatter)},
             {"all_gather_bytes", rounded(gradients.traffic.all_gather)},
             {"copies", rounded(gradients.copies)},
+            {"members", rounded(gradients.members)},
             {"window_s", rounded(gradients.window_s)},
             {"send_s", rounded(gradients.send_s)},
             {"needed_bytes_per_s", rounded(gradients.needed_bytes_per_s)},

@@ -103,7 +103,7 @@ double a100(bool raw) {
 double send_s(const char* nic) {
     const auto on = machine("a100-sxm-80gb", nic);
     return plan::gradients_of(example_traffic(fp32_gradients(), training::Sharding::optimizer), 144,
-                              3.6, on.nic_share())
+                              1, 3.6, on.nic_share())
         .send_s;
 }
 
@@ -183,7 +183,7 @@ TEST_CASE("LLaMA 65B in two weeks: every row of the worked example", "[sizing][p
         {"min_bw_full_overlap_backward",
          [&] {
              return plan::gradients_of(example_traffic(fp32_gradients(), Sharding::optimizer), 144,
-                                       example.rounded.step_s, 50 * gb)
+                                       1, example.rounded.step_s, 50 * gb)
                         .needed_bytes_per_s /
                     gb;
          }},
@@ -228,6 +228,27 @@ TEST_CASE("SwiGLU keeps less than Korthikanti's formula says", "[sizing]") {
     CHECK_THAT(80 * training::layer_activations(shape, layout, 0).kept,
                WithinRel(80 * 2048 * token, 1e-9));
     CHECK_THAT(80 * 2048 * token / gb, WithinAbs(5.39, 0.005));
+}
+
+TEST_CASE("copies in a node share its NICs, and shards are sent for each microbatch", "[sizing]") {
+    const auto on = machine("h100-sxm");
+    const auto shape = railhead::test::llama_65b();
+    training::Layout layout;
+    layout.tp = 8;
+    layout.dp = 128;
+    layout.microbatches = 16;
+    CHECK(plan::members_of(on, layout) == 1);
+    const auto once = plan::traffic_of(shape, layout, fp32_gradients());
+    layout.sharding = training::Sharding::gradients;
+    const auto each = plan::traffic_of(shape, layout, fp32_gradients());
+    CHECK_THAT(each.reduce_scatter, WithinRel(16 * once.reduce_scatter, 1e-9));
+    CHECK_THAT(each.all_gather, WithinRel(once.all_gather, 1e-9));
+    layout.tp = 2;
+    CHECK(plan::members_of(on, layout) == 4);
+    const auto alone = plan::gradients_of(once, 128, 1, 3, 50 * gb);
+    const auto shared = plan::gradients_of(once, 128, 4, 3, 50 * gb);
+    CHECK_THAT(shared.send_s * 4, WithinRel(alone.send_s, 1e-9));
+    CHECK_THAT(shared.needed_bytes_per_s * 4, WithinRel(alone.needed_bytes_per_s, 1e-9));
 }
 
 TEST_CASE("goodput is a fixed point: more GPUs, more failures", "[sizing]") {

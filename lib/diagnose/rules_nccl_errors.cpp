@@ -13,9 +13,15 @@ namespace railhead::diagnose {
 
 namespace {
 
+/// Of a line that the end of the file cuts off, what it warns of is not known.
 const NcclWarning* first_of(const NcclLog& log, WarningKind kind) {
-    const auto found = std::ranges::find(log.warnings, kind, &NcclWarning::kind);
-    return found == log.warnings.end() ? nullptr : &*found;
+    for (const auto& warning : log.warnings) {
+        const bool is_cut = log.cut && warning.lines == 1 && warning.first.line >= log.lines;
+        if (warning.kind == kind && (!is_cut || log.warnings.size() == 1)) {
+            return &warning;
+        }
+    }
+    return nullptr;
 }
 
 const NcclWarning* first_completion(const NcclLog& log, int status) {
@@ -319,23 +325,6 @@ Finding find_plain(const Facts& facts) {
     return found_plain(known, warning->first);
 }
 
-/// Of a line that the end of the file cuts off, what it warns of is not known.
-Finding find_other(const Facts& facts) {
-    constexpr std::size_t other = plain.size() - 1;
-    static_assert(plain[other].kind == WarningKind::other);
-    if (!facts.nccl) {
-        return unknown({Input::nccl_log});
-    }
-    const auto& log = *facts.nccl;
-    for (const auto& warning : log.warnings) {
-        const bool is_cut = log.cut && &warning == &log.warnings.back() && warning.lines == 1;
-        if (warning.kind == WarningKind::other && !is_cut) {
-            return found_plain(plain[other], warning.first);
-        }
-    }
-    return not_found();
-}
-
 /// libfabric tells it in a warning of its plugin, or in a line of its own.
 Finding find_no_provider(const Facts& facts) {
     constexpr std::size_t provider = 1;
@@ -398,7 +387,7 @@ constexpr Rule rules[] = {
      "other warnings of NCCL",
      "NCCL warns of nothing that does not matter",
      {},
-     find_other},
+     find_plain<12>},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "diagnose/slurm_records.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <map>

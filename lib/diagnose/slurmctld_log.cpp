@@ -1,5 +1,6 @@
 // The lines of slurmctld's log that tell of nodes and of the ends of jobs, as the sources of
 // Slurm 22.05 to 26.05 have them.
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <initializer_list>

@@ -7,6 +7,7 @@
 #include <regex>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace railhead::test {
 namespace {

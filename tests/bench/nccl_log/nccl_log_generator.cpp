@@ -4,6 +4,7 @@
 // file a rank, as NCCL_DEBUG_FILE does.  --training is the share of lines from training, in
 // percent.
 #include <fcntl.h>
+#include <iterator>
 #include <unistd.h>
 
 #include <algorithm>

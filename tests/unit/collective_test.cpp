@@ -351,7 +351,8 @@ TEST_CASE("SHARP sends each byte over the NICs once, so twice as fast on many no
     auto system = eight(Generation::hopper, 16);
     const auto wire = [&] {
         double most = 0;
-        for (const auto& candidate : model_of(system).candidates()) {
+        const auto model = model_of(system);
+        for (const auto& candidate : model.candidates()) {
             most = std::max(most, candidate.wire_bytes_per_s / giga);
         }
         return most;

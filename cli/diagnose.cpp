@@ -1,5 +1,6 @@
 // railhead diagnose: why is a run slow, or dead, and what is to be done?
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -149,22 +150,25 @@ void run(const DiagnoseOptions& options, Console& console) {
     print_diagnosis(options, *given, console);
 }
 
+/// CLI11 would read -4 as a very large number.
+const CLI::Range some{std::uint64_t{1}, std::uint64_t{100'000'000}};
+
 void add_run_options(CLI::App& command, DiagnoseOptions& options) {
     command.add_option("--mfu", options.mfu, "Model FLOPs utilization, percent: 22");
-    command.add_option("--gpus", options.gpus, "GPUs of the run")->check(CLI::PositiveNumber);
+    command.add_option("--gpus", options.gpus, "GPUs of the run")->check(some);
     command.add_option("--accelerator", options.accelerator, "Of railhead catalog: a100");
     command.add_option("--gpus-per-node", options.gpus_per_node, "Default: as in the usual node")
-        ->check(CLI::PositiveNumber);
+        ->check(some);
     command.add_option("--nic", options.nic, "Of railhead catalog: hdr (default: the usual one)");
     command.add_option("--nics", options.nics, "NICs of a node that carry GPU traffic")
-        ->check(CLI::PositiveNumber);
+        ->check(some);
     command.add_option("--precision", options.precision, "bf16 (default), fp16, fp8, ...");
     command.add_option("--model", options.model.name, "Of railhead catalog: llama-3-70b");
     command.add_option("--batch", options.batch, "Sequences of a step");
-    command.add_option("--tp", options.tp, "Tensor parallel size")->check(CLI::PositiveNumber);
-    command.add_option("--pp", options.pp, "Pipeline stages")->check(CLI::PositiveNumber);
+    command.add_option("--tp", options.tp, "Tensor parallel size")->check(some);
+    command.add_option("--pp", options.pp, "Pipeline stages")->check(some);
     command.add_option("--microbatches", options.microbatches, "Of a pipeline, in a step")
-        ->check(CLI::PositiveNumber);
+        ->check(some);
     command.add_option("--recompute", options.recompute, "Of activations")
         ->check(CLI::IsMember({"none", "selective", "full"}));
 }

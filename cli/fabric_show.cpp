@@ -66,6 +66,12 @@ Result<std::vector<fabric::Fabric>> read_fabrics(const Options& options, std::st
     if (!fabric) {
         return propagate(fabric);
     }
+    if (fabric->switches.empty() && fabric->blocks.empty()) {
+        return fail(Errc::bad_input,
+                    fmt::format("\"{}\" is no topology: it has neither SwitchName= nor BlockName= "
+                                "lines; give a topology.conf or a topology.yaml",
+                                printable(options.file)));
+    }
     if (!fabric->switches.empty() && !fabric->blocks.empty()) {
         fabric::choose_kind(*fabric, plugin);
     }

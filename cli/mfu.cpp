@@ -1,6 +1,7 @@
 // railhead mfu: how much of the GPUs' peak a training run reaches.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -91,6 +92,13 @@ Result<void> read_speed(const Options& options, training::MfuQuestion& question)
     reader.read("--gpus", options.gpus, Quantity::count, question.gpus);
     if (reader.error()) {
         return tl::unexpected{*reader.error()};
+    }
+    for (const auto& [option, count] :
+         {std::pair{"--batch", question.batch}, std::pair{"--gpus", question.gpus}}) {
+        if (count && *count != std::floor(*count)) {
+            return fail(Errc::bad_input,
+                        fmt::format("{} {:g}: a whole number is needed", option, *count));
+        }
     }
     const auto note = [&](std::string_view what, const std::optional<std::string>& text,
                           std::string_view option) {
@@ -337,6 +345,9 @@ void run(const Options& options, Console& console) {
     if (!options.svg.empty()) {
         return console.fail({Errc::bad_input, "--svg draws a log: name one", {}});
     }
+    if (options.run) {
+        return console.fail({Errc::bad_input, "--run is a start in a log: name one", {}});
+    }
     report::MfuReport report;
     if (add_answer(*question, report, console)) {
         print(options, report, console);
@@ -350,7 +361,7 @@ void add_speed(CLI::App& command, Options& options) {
         ->excludes(file);
     command
         .add_option("--run", options.run, "Of the starts in the log, from 1 (default: the last)")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{100'000'000}));
     auto* tokens =
         command.add_option("--tokens-per-s", options.tokens_per_s, "Tokens a second, of all GPUs");
     command.add_option("--step-time", options.step_time, "Time of a step: 3.6s")->excludes(tokens);

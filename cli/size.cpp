@@ -238,6 +238,16 @@ void run(const Options& options, Console& console) {
     if (!machine) {
         return console.fail(machine.error());
     }
+    if (options.accelerator.empty() && options.layouts) {
+        return console.fail(
+            {Errc::bad_input, "--layouts are of one accelerator: give --accelerator NAME", {}});
+    }
+    if (options.top && (options.accelerator.empty() || !(options.layouts || options.json))) {
+        return console.fail({Errc::bad_input,
+                             "--top says how many layouts are listed: it needs --accelerator, and "
+                             "--layouts or --json",
+                             {}});
+    }
     if (options.accelerator.empty()) {
         return compare(options, *question, *machine, *catalogue, console);
     }
@@ -270,8 +280,9 @@ void add_run(CLI::App& command, Options& options) {
     add("--gpus", options.gpus, "Or GPUs that there are: how many days?")
         ->check(some)
         ->excludes(days);
-    add("--batch", options.batch, "Sequences of a step")->check(some);
-    add("--batch-tokens", options.batch_tokens, "Or its tokens: 16Mi (default: 4Mi)");
+    auto* batch = add("--batch", options.batch, "Sequences of a step")->check(some);
+    add("--batch-tokens", options.batch_tokens, "Or its tokens: 16Mi (default: 4Mi)")
+        ->excludes(batch);
     add("--mfu", options.mfu, "40% or 0.4 (default: of the nearest published run)");
     add("--tokens-per-s-per-gpu", options.tokens_per_s, "In place of an MFU: 380");
     add("--convention", options.convention, "How FLOPs are counted: matrices (default), palm, ...");
@@ -289,7 +300,7 @@ void add_machine(CLI::App& command, Options& options) {
     auto* nic = add("--nic", options.nic, "Of railhead catalog: ndr");
     add("--nic-rate", options.nic_rate, "Or the rate of a NIC: 400Gb/s")->excludes(nic);
     add("--nics", options.nics_per_node, "NICs of a node")->check(some);
-    add("--node-kw", options.node_kw, "Power of a node, kW")->check(CLI::PositiveNumber);
+    add("--node-kw", options.node_kw, "Power of a node, kW")->check(CLI::Range(0.001, 10'000.0));
     add("--pue", options.pue, "Default: 1.1")->check(CLI::Range(1.0, 10.0));
 }
 
@@ -301,8 +312,9 @@ void add_failures(CLI::App& command, Options& options) {
     add("--goodput", options.goodput, "Share of the time that trains (default: by what follows)")
         ->check(CLI::Range(0.0, 1.0));
     add("--rate", options.rate, "Failures per 1000 node-days, or rsc-1 (default), llama-3, ...");
-    add("--checkpoint-cost", options.cost, "How long training stands still for one (default: 40s)");
-    add("--storage", options.storage, "Or what storage takes: 100GB/s");
+    auto* cost = add("--checkpoint-cost", options.cost,
+                     "How long training stands still for one (default: 40s)");
+    add("--storage", options.storage, "Or what storage takes: 100GB/s")->excludes(cost);
     add("--restart", options.restart, "From a failure to the next step (default: 5m)");
     add("--repair", options.repair, "Until a failed node is back (default: 24h)");
 }

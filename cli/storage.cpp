@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
@@ -91,6 +93,38 @@ Result<plan::StorageQuestion> read_question(const Options& options) {
     return question;
 }
 
+/// Options that would be left unused by this store.
+Result<void> check_units(const plan::StorageQuestion& question) {
+    const auto& store = *question.store;
+    if (!question.units) {
+        return {};
+    }
+    if (store.in_nodes) {
+        return fail(Errc::bad_input,
+                    fmt::format("--units: the drives of \"{}\" are as many as nodes: leave it out",
+                                printable(store.name)));
+    }
+    const bool is_given = question.write_bytes_per_s || question.read_bytes_per_s;
+    const bool is_used =
+        store.metadata_by_unit || (store.unit_reads && question.data.samples_per_s);
+    if (is_given && !is_used) {
+        return fail(Errc::bad_input,
+                    "--units and --write or --read: both say how fast the store is, give one of "
+                    "them");
+    }
+    return {};
+}
+
+Result<void> check_options(const plan::StorageQuestion& question) {
+    if (question.checkpoint.process_share && !question.local->in_nodes) {
+        return fail(Errc::bad_input,
+                    fmt::format("--local \"{}\" is no drive in a node: copies there would outlive "
+                                "it, give its rate as --store",
+                                printable(question.local->name)));
+    }
+    return check_units(question);
+}
+
 void run(const Options& options, Console& console) {
     const auto stores = read_stores(options, console);
     if (!stores) {
@@ -113,11 +147,17 @@ void run(const Options& options, Console& console) {
     }
     question->store = *store;
     question->local = *local;
+    if (auto right = check_options(*question); !right) {
+        return console.fail(right.error());
+    }
     const auto plan = plan::plan_storage(*question);
     if (!plan) {
         return console.fail(plan.error());
     }
     console.out << (options.json ? report::storage_json(*plan) : report::storage_text(*plan));
+    if (!plan->is_fast_enough()) {
+        console.leave(Exit::findings);
+    }
 }
 
 const CLI::Range some{std::uint64_t{1}, std::uint64_t{100'000'000}};
@@ -203,12 +243,14 @@ void add_checkpoint(CLI::App& command, Options& options) {
         .add_option("--stall", options.stall,
                     "How long training stands still for a write (default: all of it)")
         ->group(group);
-    command
-        .add_option("--process-share", question.checkpoint.process_share,
-                    "The share of failures that a copy on the nodes' drives survives: 0.7")
-        ->group(group);
+    auto* share =
+        command
+            .add_option("--process-share", question.checkpoint.process_share,
+                        "The share of failures that a copy on the nodes' drives survives: 0.7")
+            ->group(group);
     command.add_option("--local", options.local, "Those drives, as a kind of storage")
         ->default_val("local-nvme")
+        ->needs(share)
         ->group(group);
 }
 

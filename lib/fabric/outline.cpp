@@ -120,20 +120,28 @@ void Outliner::find_misfits() {
     for (std::uint32_t i = 0; i < count(); ++i) {
         ++counts[level_of(i)][children_of(i)];
     }
-    std::map<unsigned, std::uint64_t> usual;
+    struct Usual {
+        std::uint64_t children = 0;
+        bool is_most = false;
+    };
+    std::map<unsigned, Usual> usual;
     for (const auto& [level, by_children] : counts) {
         // The last of the most frequent: of equally many the larger.
         std::uint32_t most = 0;
+        std::uint32_t all = 0;
         for (const auto& [children, switches] : by_children) {
+            all += switches;
             if (switches >= most) {
                 most = switches;
-                usual[level] = children;
+                usual[level].children = children;
             }
         }
+        usual[level].is_most = most > all / 2;
     }
     for (std::uint32_t i = 0; i < count(); ++i) {
-        if (children_of(i) != usual[level_of(i)]) {
-            out_.misfits.push_back({i, level_of(i), children_of(i), usual[level_of(i)]});
+        const auto& [children, is_most] = usual[level_of(i)];
+        if (children_of(i) != children) {
+            out_.misfits.push_back({i, level_of(i), children_of(i), children, is_most});
         }
     }
 }

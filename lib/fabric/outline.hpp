@@ -31,6 +31,7 @@ struct Misfit {
     std::uint32_t which = 0;  ///< index into Fabric::switches or blocks
     unsigned level = 0;
     std::uint64_t children = 0, usual = 0;
+    bool is_most = false;  ///< more than half of the level have the usual number
 };
 
 /// Switches or blocks beside each other that are equal in what hangs below them.

@@ -222,6 +222,14 @@ Result<> Planner::choose_tiers() {
                                                  "has the ports for all of them: use --tiers 2",
                                                  count_of(plan_.nodes, "node")));
     }
+    if (plan_.tiers < 3 && asked_.core_oversubscription > 1) {
+        return fail(
+            Errc::bad_input,
+            fmt::format(
+                "--core-oversubscription {:g} is of a spine's uplinks, and a plan of {} has "
+                "none: leave it out, or use --tiers 3",
+                asked_.core_oversubscription, count_of(plan_.tiers, "tier")));
+    }
     if (plan_.nodes <= plan_.nodes_by_tiers) {
         return {};
     }

@@ -77,16 +77,21 @@ Pays gds(const Loading& loading, const Store& store) {
     if (!store.gds || loading.cores_per_node > 0) {
         return Pays::no;
     }
-    return loading.node_bytes_per_s > bounce_bytes_per_s       ? Pays::yes
-           : loading.node_bytes_per_s > bounce_bytes_per_s / 2 ? Pays::maybe
-                                                               : Pays::no;
+    const auto carried = loading.carried_bytes_per_s();
+    return carried > bounce_bytes_per_s       ? Pays::yes
+           : carried > bounce_bytes_per_s / 2 ? Pays::maybe
+                                              : Pays::no;
 }
 
 }  // namespace
 
+double Loading::carried_bytes_per_s() const {
+    return node_bytes_per_s / std::max({1.0, store_share, reads_share.value_or(0)});
+}
+
 bool Loading::is_enough() const {
-    return store_share <= 1 && reads_share.value_or(0) <= 1 && opens_share.value_or(0) <= 1 &&
-           (!cores || cores_per_node <= static_cast<double>(*cores));
+    return store_share < 1 && reads_share.value_or(0) < 1 && opens_share.value_or(0) < 1 &&
+           (!cores || cores_per_node < static_cast<double>(*cores));
 }
 
 Result<std::optional<Loading>> plan_loading(const DataQuestion& question, const Source& source,

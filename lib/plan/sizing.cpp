@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "plan/sizing_counts.hpp"
 #include "plan/spares.hpp"
+#include "training/mfu.hpp"
 #include "training/parameters.hpp"
 
 namespace railhead::plan {
@@ -52,7 +53,9 @@ class Sizer {
     void fill_batch();
     void fill_failures();
     Result<void> check() const;
+    Result<void> check_layout() const;
     Result<void> count();
+    Result<void> judge();
     Result<void> lay_out();
     void note_slow(const LaidOut& slow);
     void look_for_batch(bool is_needed);
@@ -162,11 +165,16 @@ Result<void> Sizer::check() const {
                         fmt::format("{} of {:g}: it has to be more than 0", what, *value));
         }
     }
-    for (const auto& share : {question.mfu, question.goodput}) {
+    constexpr double hundred = 100;
+    for (const auto& [what, share] :
+         {std::pair{"an MFU", question.mfu}, std::pair{"a goodput", question.goodput}}) {
         if (share && *share > 1) {
             return fail(
                 Errc::bad_input,
-                fmt::format("{:g} is more than all: an MFU, a goodput is a share of 1", *share));
+                fmt::format("{} of {:g}: it is a share of 1{}", what, *share,
+                            *share <= hundred ? fmt::format(", is {:g} % meant? Then give {:g}",
+                                                            *share, *share / hundred)
+                                              : std::string{}));
         }
     }
     if (question.batch == std::uint64_t{0}) {
@@ -180,6 +188,43 @@ Result<void> Sizer::check() const {
     }
     if (question.gpus == std::uint64_t{0}) {
         return fail(Errc::bad_input, "0 GPUs train nothing");
+    }
+    return check_layout();
+}
+
+/// What no count of GPUs, and no batch, would mend.
+Result<void> Sizer::check_layout() const {
+    const auto& question = out_.question;
+    const auto& model = question.model;
+    const auto refuse = [&](std::string_view option, std::uint64_t value, const std::string& why) {
+        return fail(Errc::bad_input,
+                    fmt::format("--{} {}: {} has {}", option, value, printable(model.name), why));
+    };
+    if (question.tp && *question.tp > 0 && model.heads % *question.tp != 0) {
+        return refuse("tp", *question.tp,
+                      fmt::format("{}, which it does not divide", count_of(model.heads, "head")));
+    }
+    const auto width = model.experts ? model.experts->ffn : model.ffn;
+    if (question.tp && *question.tp > 0 && width % *question.tp != 0) {
+        return refuse("tp", *question.tp,
+                      fmt::format("an MLP {} wide, which it does not divide", width));
+    }
+    if (question.tp && *question.tp > 0 && question.machine.domain % *question.tp != 0) {
+        return fail(Errc::bad_input,
+                    fmt::format("--tp {}: it does not divide the {} that NVLink or its like joins",
+                                *question.tp, count_of(question.machine.domain, "GPU")));
+    }
+    if (question.pp && *question.pp > model.layers) {
+        return refuse("pp", *question.pp,
+                      fmt::format("{}, and each stage needs one", count_of(model.layers, "layer")));
+    }
+    if (question.ep && *question.ep > 1 && !model.experts) {
+        return refuse("ep", *question.ep, "no experts to share out");
+    }
+    if (question.ep && *question.ep > 1 && model.experts->count % *question.ep != 0) {
+        return refuse("ep", *question.ep,
+                      fmt::format("{} a layer, which it does not divide",
+                                  count_of(model.experts->count, "expert")));
     }
     return {};
 }
@@ -204,6 +249,27 @@ Result<void> Sizer::count() {
         const auto& run = *out_.run;
         assume("MFU", fmt::format("{:.1f} % by \"{}\"", run.mfu * 100, run.convention),
                fmt::format("{} on {:g} GPUs: {}", run.model, run.gpus, run.source));
+    }
+    return {};
+}
+
+/// What was given of the speed, against the peak, the best matmul and what was published.
+Result<void> Sizer::judge() {
+    const auto& question = out_.question;
+    if (!question.mfu && !question.tokens_per_s_per_gpu) {
+        return {};
+    }
+    training::Utilization about;
+    about.mfu = about.hfu = out_.mfu;
+    about.peak_tflops = question.machine.peak_flops / 1e12;
+    about.convention = question.convention;
+    const auto judged =
+        training::judge(about, *question.machine.accelerator, question.machine.precision);
+    if (judged.doubt == training::Doubt::impossible) {
+        return fail(Errc::bad_input, judged.reason);
+    }
+    if (judged.doubt != training::Doubt::none) {
+        out_.notes.push_back(judged.reason);
     }
     return {};
 }
@@ -319,7 +385,7 @@ void Sizer::add_network() {
         if (copies > members) {
             out_.gradients =
                 gradients_of(traffic_of(question.model, layout, *question.recipe), copies, members,
-                             count.step_s, question.machine.nic_share());
+                             count.step_s, question.machine.network_bytes_per_s);
             out_.rails = rails_of(question.machine, layout, *out_.gradients);
         }
     }
@@ -388,7 +454,7 @@ Result<SizeAnswer> Sizer::answer() {
     if (auto right = check(); !right) {
         return propagate(right);
     }
-    for (auto step : {&Sizer::count, &Sizer::lay_out}) {
+    for (auto step : {&Sizer::count, &Sizer::judge, &Sizer::lay_out}) {
         if (auto done = (this->*step)(); !done) {
             return propagate(done);
         }

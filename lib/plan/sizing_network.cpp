@@ -18,14 +18,14 @@ double as_double(std::uint64_t value) {
 }  // namespace
 
 Gradients gradients_of(const training::GradientTraffic& traffic, double copies, double members,
-                       double step_s, double nic_bytes_per_s) {
+                       double step_s, double network_bytes_per_s) {
     Gradients out;
     out.traffic = traffic;
     out.copies = copies;
     out.members = members;
     out.window_s = overlap_share * step_s;
     const auto on_nics = traffic.total() / members;
-    out.send_s = on_nics / (gradient_nic_share * nic_bytes_per_s);
+    out.send_s = on_nics / network_bytes_per_s;
     out.needed_bytes_per_s = on_nics / out.window_s;
     return out;
 }
@@ -61,8 +61,9 @@ training::GradientTraffic traffic_of(const training::Shape& shape, const trainin
 RailNeed rails_of(const Machine& machine, const training::Layout& layout,
                   const Gradients& gradients) {
     const auto gpus = machine.gpus_per_node;
-    const auto least = gradients.needed_bytes_per_s * as_double(gpus) /
-                       (gradient_nic_share * machine.nic_bytes_per_s);
+    const auto reached = machine.network_bytes_per_s / machine.nic_share();
+    const auto least =
+        gradients.needed_bytes_per_s * as_double(gpus) / (reached * machine.nic_bytes_per_s);
     RailNeed out;
     out.for_gradients = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::ceil(least)));
     while (out.for_gradients < gpus && gpus % out.for_gradients != 0) {
@@ -71,7 +72,7 @@ RailNeed rails_of(const Machine& machine, const training::Layout& layout,
     out.crosses = layout.tp * layout.cp * layout.ep > machine.domain;
     out.rails = out.crosses ? std::max(out.for_gradients, gpus) : out.for_gradients;
     out.most_oversubscription =
-        std::max(1.0, gradient_nic_share * machine.nic_share() / gradients.needed_bytes_per_s);
+        std::max(1.0, machine.network_bytes_per_s / gradients.needed_bytes_per_s);
     return out;
 }
 

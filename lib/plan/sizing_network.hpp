@@ -14,9 +14,6 @@
 
 namespace railhead::plan {
 
-/// Of the NICs' rate, what gradients are taken to reach while training runs: NCCL alone reaches
-/// 96 %.  A guess.
-constexpr double gradient_nic_share = 0.9;
 /// Of a step, the backward pass, which gradients are sent beside: two thirds of the FLOPs.
 constexpr double overlap_share = 2.0 / 3;
 
@@ -26,15 +23,16 @@ struct Gradients {
     double copies = 1;
     double members = 1;             ///< of a group, that share a domain: they send one part each
     double window_s = 0;            ///< overlap_share of the step
-    double send_s = 0;              ///< at gradient_nic_share of the NICs
-    double needed_bytes_per_s = 0;  ///< of a GPU's NICs, to send all in the window
+    double send_s = 0;              ///< at what NCCL reaches of the NICs
+    double needed_bytes_per_s = 0;  ///< that NCCL has to reach, to send all in the window
 
     [[nodiscard]] bool is_hidden() const { return send_s <= window_s; }
 };
 
-/// `nic_bytes_per_s` is a GPU's share of its node's NICs, `step_s` the time of a step.
+/// `network_bytes_per_s` is what NCCL reaches of a GPU's share of its node's NICs, `step_s` the
+/// time of a step.
 [[nodiscard]] Gradients gradients_of(const training::GradientTraffic& traffic, double copies,
-                                     double members, double step_s, double nic_bytes_per_s);
+                                     double members, double step_s, double network_bytes_per_s);
 
 /// The copies of a parameter that share a domain of the machine.
 [[nodiscard]] double members_of(const Machine& machine, const training::Layout& layout);

@@ -232,8 +232,8 @@ StoragePlan Planner::put_together(checkpoint::Recommendation recommendation,
     plan.node_read_bytes_per_s = rates_.node_read;
     plan.write = write;
     plan.is_own_interval = plan.checkpoint.own.has_value();
-    plan.interval_s =
-        plan.is_own_interval ? plan.checkpoint.own->interval_s : plan.checkpoint.chosen.interval_s;
+    plan.interval_s = plan.is_own_interval ? *question_.checkpoint.own_interval_s
+                                           : plan.checkpoint.chosen.interval_s;
     plan.share = write.total_s() / plan.interval_s;
     plan.local_copy_s = local_copy_s_;
     plan.restart = restart(write);
@@ -249,6 +249,11 @@ Result<StoragePlan> Planner::plan() {
         return fail(Errc::bad_input,
                     "nothing tells how large a checkpoint is: give its size or the parameters of "
                     "the model");
+    }
+    if (question_.replicas > gpus_of(question_.checkpoint)) {
+        return fail(Errc::bad_input, fmt::format("{} on {}: each replica needs one at least",
+                                                 count_of(*question_.replicas, "replica"),
+                                                 count_of(gpus_of(question_.checkpoint), "GPU")));
     }
     const auto writers = question_.processes.value_or(gpus_of(question_.checkpoint));
     const auto files_per_writer = question_.files_per_writer.value_or(1);
@@ -303,6 +308,12 @@ Result<void> check(const StorageQuestion& question) {
 }
 
 }  // namespace
+
+/// Writes in the background may fill the interval to the last digit.
+bool StoragePlan::is_fast_enough() const {
+    constexpr double rounding = 1e-9;
+    return share <= 1 + rounding;
+}
 
 Result<StoragePlan> plan_storage(const StorageQuestion& question) {
     if (auto checked = check(question); !checked) {

@@ -92,6 +92,9 @@ struct Loading {
     std::optional<std::uint64_t> cores;
     Pays gpu_decoding = Pays::no;  ///< DALI and its like
     Pays gds = Pays::no;           ///< GPUDirect Storage
+    /// To a node: what is wanted, or the part of it that comes.
+    [[nodiscard]] double carried_bytes_per_s() const;
+    /// Nothing is used in full.
     [[nodiscard]] bool is_enough() const;
 };
 
@@ -115,6 +118,9 @@ struct StoragePlan {
 
     std::vector<Basis> bases;
     std::vector<std::string> notes;
+
+    /// A write ends within the interval.
+    [[nodiscard]] bool is_fast_enough() const;
 };
 
 /// Fails with `bad_input` where a figure is missing that no source and no guess can stand for: how

@@ -153,19 +153,6 @@ std::string formula_table(const Recommendation& about) {
     return "\n" + table.text(2, width);
 }
 
-std::string value_text(const checkpoint::Assumption& assumption) {
-    switch (assumption.unit) {
-        case checkpoint::Unit::seconds:
-            return time_text(assumption.value);
-        case checkpoint::Unit::per_1000_node_days:
-            return fmt::format("{:g} in 1000 node-days", assumption.value);
-        case checkpoint::Unit::gpus_per_node:
-        case checkpoint::Unit::bytes_per_param:
-            break;
-    }
-    return fmt::format("{:g}", assumption.value);
-}
-
 std::string assumption_table(const Recommendation& about) {
     Table table;
     for (const auto& assumption : about.assumptions) {
@@ -233,6 +220,19 @@ std::string trials_text(const Recommendation& about, const Trials* trials) {
 }
 
 }  // namespace
+
+std::string value_text(const checkpoint::Assumption& assumption) {
+    switch (assumption.unit) {
+        case checkpoint::Unit::seconds:
+            return time_text(assumption.value);
+        case checkpoint::Unit::per_1000_node_days:
+            return fmt::format("{:g} in 1000 node-days", assumption.value);
+        case checkpoint::Unit::gpus_per_node:
+        case checkpoint::Unit::bytes_per_param:
+            break;
+    }
+    return fmt::format("{:g}", assumption.value);
+}
 
 std::string checkpoint_text(const Recommendation& recommendation, const Trials* trials) {
     return summary(recommendation) + formula_table(recommendation) +

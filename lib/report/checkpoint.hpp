@@ -21,4 +21,7 @@ namespace railhead::report {
 /// dark screens: Young's, Daly's, the exact and the chosen interval are marked, and the user's own.
 [[nodiscard]] std::string checkpoint_svg(const checkpoint::Recommendation& recommendation);
 
+/// The value of a figure that was not given, with its unit: "6.5 in 1000 node-days".
+[[nodiscard]] std::string value_text(const checkpoint::Assumption& assumption);
+
 }  // namespace railhead::report

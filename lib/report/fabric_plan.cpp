@@ -109,6 +109,10 @@ std::string oversubscription_text(const Plan& plan) {
                                  : "none: one switch joins all NICs";
     }
     auto text = ratio_text(plan.leaf_oversubscription) + " at the leaves";
+    if (ratio_text(plan.leaf_oversubscription) != ratio_text(plan.asked_oversubscription)) {
+        text += fmt::format(" ({} was asked for: uplinks are whole)",
+                            ratio_text(plan.asked_oversubscription));
+    }
     if (plan.tiers > 2) {
         text += fmt::format(", {} at the spines: {} from pod to pod",
                             ratio_text(plan.core_oversubscription),
@@ -147,6 +151,12 @@ std::vector<std::string> formulas(const Plan& plan) {
             fmt::format("One switch{} has the ports for all NICs: there are no uplinks.",
                         plan.networks > 1 ? " a rail" : ""));
         return lines;
+    }
+    if (plan.networks == 1 && plan.unit_leaves > 1 && plan.node_links <= plan.leaf_radix) {
+        lines.push_back(
+            fmt::format("One switch has the ports for all {} NICs, but this design gives each rail "
+                        "a leaf of its own, to grow by units: --design spine-leaf takes one.",
+                        plan.node_links));
     }
     lines.push_back(
         fmt::format("Uplinks of a leaf: ports down x NIC / (oversubscription x uplink), rounded "

@@ -156,7 +156,8 @@ std::string misfits_text(const ShownFabric& shown) {
     for (std::size_t i = 0; i < std::min(count, most_misfits); ++i) {
         const auto& misfit = outline.misfits[i];
         const auto word = misfit.level > 0 ? "switch" : "node";
-        const auto facts = fmt::format(": {}, most {} have {}", count_of(misfit.children, word),
+        const auto facts = fmt::format(": {}, {} {} have {}", count_of(misfit.children, word),
+                                       misfit.is_most ? "most" : "other",
                                        level_word(fabric.kind, misfit.level, 2), misfit.usual);
         const auto room = width - 2 - columns(facts);
         out += fmt::format("  {}{}\n", clipped(name_of(fabric, misfit.which), room), facts);

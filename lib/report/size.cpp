@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "report/checkpoint.hpp"
 #include "report/quantity_text.hpp"
 #include "report/table.hpp"
 
@@ -53,7 +54,10 @@ void add_counts(const SizeAnswer& answer, Table& table) {
                          ? fmt::format("whole nodes from {} GPUs, {} without failures",
                                        exact_text(answer.raw_gpus / rounded.goodput),
                                        exact_text(answer.raw_gpus))
-                         : std::string{"as given, in whole nodes"};
+                     : rounded.gpus == answer.question.gpus
+                         ? std::string{"as given"}
+                         : fmt::format("the {} given, rounded up to whole nodes",
+                                       answer.question.gpus.value_or(0));
     table.add({"GPUs", gpus_text(answer, rounded) + ": " + why});
     if (!answer.with_layout) {
         table.add({"", "no layout fits: see the notes"});
@@ -152,9 +156,16 @@ std::string network_table(const SizeAnswer& answer) {
             {"Gradients", fmt::format("{} reduced and {} gathered by a GPU in a step, {:g} copies",
                                       bytes_text(gradients.traffic.reduce_scatter),
                                       bytes_text(gradients.traffic.all_gather), gradients.copies)});
+        if (gradients.members > 1) {
+            table.add({"", fmt::format("{:g} copies share the NICs of their node and send a part "
+                                       "each: {} of it are a GPU's",
+                                       gradients.members,
+                                       bytes_text(gradients.traffic.total() / gradients.members))});
+        }
+        const auto reached = 100 * machine.network_bytes_per_s / machine.nic_share();
         table.add(
-            {"", fmt::format("{} at 90 % of the NICs, {} the {} of a backward pass (2/3 step)",
-                             short_time_text(gradients.send_s),
+            {"", fmt::format("{} at {:.0f} % of the NICs, {} the {} of a backward pass (2/3 step)",
+                             short_time_text(gradients.send_s), reached,
                              gradients.is_hidden() ? "hidden by" : "longer than",
                              short_time_text(gradients.window_s))});
         table.add({"", fmt::format("{} ({:.0f} Gb/s) a GPU hides them",
@@ -190,11 +201,13 @@ std::string failures_table(const SizeAnswer& answer) {
                            answer.chosen().days, time_text(about.failures.mtbf_s))});
     table.add({"Spares", fmt::format("{}: enough 99 % of the time, with {} until a node is back",
                                      count_of(answer.spares, "node"), time_text(answer.repair_s))});
-    table.add({"Checkpoint", fmt::format("{}, each {} ({} steps), {} stall",
-                                         bytes_text(about.checkpoint.bytes.value_or(0)),
-                                         time_text(about.chosen.interval_s),
-                                         count_text(about.chosen.steps.value_or(0)),
-                                         time_text(about.checkpoint.cost_s))});
+    table.add(
+        {"Checkpoint",
+         fmt::format("{} ({:g} bytes a parameter), each {} ({} steps), {} stall",
+                     bytes_text(about.checkpoint.bytes.value_or(0)),
+                     answer.question.recipe->in_checkpoint(), time_text(about.chosen.interval_s),
+                     count_text(about.chosen.steps.value_or(0)),
+                     time_text(about.checkpoint.cost_s))});
     table.add(
         {"Storage", fmt::format("takes {} while one is written, {} on average",
                                 bandwidth_text(about.checkpoint.needed_bytes_per_s.value_or(0)),
@@ -221,9 +234,8 @@ std::string assumed_table(const SizeAnswer& answer) {
         table.add({std::string{one.what}, one.value, one.source});
     }
     for (const auto& one : answer.checkpoint->assumptions) {
-        const auto value = one.unit == checkpoint::Unit::seconds ? time_text(one.value)
-                                                                 : fmt::format("{:g}", one.value);
-        table.add({std::string{one.what}, value, (one.is_guess ? "a guess: " : "") + one.source});
+        table.add({std::string{one.what}, value_text(one),
+                   (one.is_guess ? "a guess: " : "") + one.source});
     }
     return "\nNot given\n" + table.text(2);
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "report/checkpoint.hpp"
 #include "report/quantity_text.hpp"
 #include "report/table.hpp"
 
@@ -64,7 +65,10 @@ std::string speed_text(const StoragePlan& plan) {
 }
 
 std::string verdict_text(const StoragePlan& plan) {
-    return fmt::format("a checkpoint write takes {}, {} of an interval of {}",
+    return fmt::format("{}a checkpoint write takes {}, {} of an interval of {}",
+                       plan.is_fast_enough()  ? ""
+                       : plan.is_own_interval ? "impossible: "
+                                              : "too slow: ",
                        time_text(plan.write.total_s()), share_text(plan.share),
                        time_text(plan.interval_s));
 }
@@ -143,7 +147,7 @@ std::string gds_text(const Loading& loading, const Store& store) {
         return "samples that the CPU decodes have to go through its memory";
     }
     return fmt::format("{} a node go through the CPU's memory, which hands on 50 GB/s (DGX-2)",
-                       bandwidth_text(loading.node_bytes_per_s));
+                       bandwidth_text(loading.carried_bytes_per_s()));
 }
 
 std::string loading_table(const StoragePlan& plan) {
@@ -187,11 +191,6 @@ std::string value_text(const Basis& basis) {
     return count_text(basis.value);
 }
 
-std::string assumed_value_text(const checkpoint::Assumption& assumption) {
-    return assumption.unit == checkpoint::Unit::seconds ? time_text(assumption.value)
-                                                        : fmt::format("{:g}", assumption.value);
-}
-
 std::string sourced(bool is_guess, const std::string& source) {
     return (is_guess ? "a guess: " : "") + source;
 }
@@ -203,7 +202,7 @@ std::string bases_table(const StoragePlan& plan) {
             {std::string{basis.what}, value_text(basis), sourced(basis.is_guess, basis.source)});
     }
     for (const auto& assumption : plan.checkpoint.assumptions) {
-        table.add({std::string{assumption.what}, assumed_value_text(assumption),
+        table.add({std::string{assumption.what}, report::value_text(assumption),
                    sourced(assumption.is_guess, assumption.source)});
     }
     return table.empty() ? std::string{} : "\nNot given\n" + table.text(2);

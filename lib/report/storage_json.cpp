@@ -136,6 +136,7 @@ std::string storage_json(const StoragePlan& plan) {
                           {"interval_s", rounded(plan.interval_s)},
                           {"interval_by", plan.is_own_interval ? "given" : "recommended"},
                           {"interval_share", rounded(plan.share)},
+                          {"fast_enough", plan.is_fast_enough()},
                           {"ettr", rounded(outcome.shares.useful)},
                           {"mtbf_s", rounded(about.failures.mtbf_s)},
                           {"two_levels", levels_json(plan)},

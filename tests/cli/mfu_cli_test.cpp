@@ -134,6 +134,9 @@ TEST_CASE("wrong words of mfu are refused with a hint", "[cli][mfu]") {
         {{"--convention", "palm", "--attention", "causal"}, "does not count causal attention"},
         {{"--step-time", "3.6"}, "--step-time"},
         {{"--svg", "x.svg"}, "--svg draws a log"},
+        {{"--run", "2"}, "--run is a start in a log"},
+        {{"--run", "0"}, "--run: Value 0 not in range"},
+        {{"--batch", "1.5"}, "--batch 1.5: a whole number"},
         {{"/nowhere/train.log"}, "cannot open \"/nowhere/train.log\""},
         {{"/"}, "cannot read \"/\""},
     }));

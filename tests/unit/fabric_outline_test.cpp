@@ -125,6 +125,15 @@ TEST_CASE("nodes that slurm.conf does not have are told", "[outline]") {
     CHECK(outline.gpus == 16);
 }
 
+TEST_CASE("of two leaves that differ neither is as most are", "[outline][report]") {
+    const auto fabric = fabric_of(
+        "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n3\n"
+        "SwitchName=top Switches=a,b\n");
+    const std::vector<report::ShownFabric> shown{{fabric, make_outline(fabric, nullptr)}};
+    CHECK_THAT(report::fabric_show_text(shown, "topology.conf"),
+               ContainsSubstring("b: 1 node, other leaf switches have 2"));
+}
+
 TEST_CASE("a fabric is shown as table and tree", "[outline][report]") {
     const auto fabric = fabric_of(pods);
     const auto cluster = cluster_of("NodeName=n[1-7] Gres=gpu:8\n");

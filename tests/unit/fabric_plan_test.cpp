@@ -257,8 +257,8 @@ TEST_CASE("a plan is told within 80 columns, as JSON and as a picture", "[fabric
     for (const std::uint32_t nodes : {8U, 127U, 2048U}) {
         auto question = of_nodes(nodes, design);
         question.radix = 144;
-        question.core_oversubscription = 3;
         question.oversubscription = 1.3;
+        question.core_oversubscription = planned(question).tiers == 3 ? 3 : 1;
         const auto plan = planned(question);
         CAPTURE(to_string(design), nodes);
 
@@ -297,6 +297,16 @@ TEST_CASE("counts are grouped by thousands", "[fabric-plan][report]") {
     CHECK(report::grouped(16777216) == "16,777,216");
     CHECK(report::grouped_count(1, "node") == "1 node");
     CHECK(report::grouped_count(2048, "node") == "2,048 nodes");
+}
+
+TEST_CASE("what comes out otherwise than one would think is told", "[fabric-plan][report]") {
+    CHECK_THAT(report::fabric_plan_text(planned(of_nodes(8))),
+               ContainsSubstring("One switch has the ports for all 64 NICs"));
+    CHECK_THAT(report::fabric_plan_text(planned(of_nodes(9))), !ContainsSubstring("One switch"));
+    auto question = of_nodes(63);
+    question.oversubscription = 1000;
+    const auto text = report::fabric_plan_text(planned(question));
+    CHECK_THAT(text, ContainsSubstring("63:1 at the leaves (1000:1 was asked for"));
 }
 
 TEST_CASE("what was taken where nothing was said is told with its source",

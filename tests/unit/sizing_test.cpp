@@ -103,7 +103,7 @@ double a100(bool raw) {
 double send_s(const char* nic) {
     const auto on = machine("a100-sxm-80gb", nic);
     return plan::gradients_of(example_traffic(fp32_gradients(), training::Sharding::optimizer), 144,
-                              1, 3.6, on.nic_share())
+                              1, 3.6, 0.9 * on.nic_share())
         .send_s;
 }
 
@@ -370,6 +370,15 @@ TEST_CASE("an MFU that was counted otherwise gives the run's own speed", "[sizin
     CHECK_THAT(by_parameters.rounded.tokens_per_s / 2048, WithinRel(380, 3e-3));
 }
 
+TEST_CASE("an MFU that nobody published is questioned, and one above matmuls too", "[sizing]") {
+    auto asked = question();
+    CHECK(answer(asked).notes.empty());
+    asked.mfu = 0.7;
+    CHECK_THAT(answer(asked).notes.at(0), ContainsSubstring("the highest published"));
+    asked.mfu = 0.95;
+    CHECK_THAT(answer(asked).notes.at(0), ContainsSubstring("which the best matmul"));
+}
+
 TEST_CASE("a question that means nothing is refused", "[sizing]") {
     struct Case {
         const char* name;
@@ -379,7 +388,20 @@ TEST_CASE("a question that means nothing is refused", "[sizing]") {
     const auto wrong = GENERATE(values<Case>({
         {"no tokens", [](SizeQuestion& q) { q.tokens = 0; }, "tokens of 0"},
         {"no days", [](SizeQuestion& q) { q.days = -1; }, "days of -1"},
-        {"an MFU above 1", [](SizeQuestion& q) { q.mfu = 40; }, "40 is more than all"},
+        {"an MFU above 1", [](SizeQuestion& q) { q.mfu = 40; },
+         "an MFU of 40: it is a share of 1, is 40 % meant? Then give 0.4"},
+        {"an MFU above the peak",
+         [](SizeQuestion& q) {
+             q.mfu.reset();
+             q.tokens_per_s_per_gpu = 5000;
+         },
+         "is above the dense bf16 peak"},
+        {"stages without layers", [](SizeQuestion& q) { q.pp = 81; },
+         "--pp 81: llama-65b has 80 layers"},
+        {"heads that do not divide", [](SizeQuestion& q) { q.tp = 7; },
+         "--tp 7: llama-65b has 64 heads, which it does not divide"},
+        {"experts of a dense model", [](SizeQuestion& q) { q.ep = 8; },
+         "--ep 8: llama-65b has no experts"},
         {"two speeds", [](SizeQuestion& q) { q.tokens_per_s_per_gpu = 380; }, "say the same"},
         {"no batch", [](SizeQuestion& q) { q.batch = 0; }, "a batch of 0"},
         {"no sequence", [](SizeQuestion& q) { q.model.sequence = 0; }, "a sequence of 0"},
@@ -412,6 +434,19 @@ TEST_CASE("railhead size answers within 80 columns, and says what it assumed", "
     check_width(all.out);
     CHECK_THAT(all.out, ContainsSubstring("a100-sxm-80gb"));
     CHECK_THAT(all.out, ContainsSubstring("Not compared"));
+}
+
+TEST_CASE("railhead size says where its figures are from", "[sizing][cli]") {
+    // TP 2: four copies in each node.
+    const auto ran = run({"size", "--model", "llama-65b", "--gpus", "1020", "--accelerator", "h100",
+                          "--mfu", "40%", "--tp", "2"});
+    CHECK(ran.status == 0);
+    check_width(ran.out);
+    for (const auto* part :
+         {"the 1020 given, rounded up to whole nodes", "4 copies share the NICs of their node",
+          "at 96 % of the NICs", "(14 bytes a parameter)", "6.5 in 1000 node-days"}) {
+        CHECK_THAT(ran.out, ContainsSubstring(part));
+    }
 }
 
 TEST_CASE("railhead size writes JSON that holds together", "[sizing][cli]") {
@@ -452,6 +487,13 @@ TEST_CASE("railhead size says what is wrong with its options", "[sizing][cli]") 
         {{"size", "--model", "llama-65b", "--nic", "x"}, "\"x\""},
         {{"size", "--model", "llama-65b", "--accelerator", "h100", "--gpus", "100000000"},
          "they fail too often"},
+        {{"size", "--model", "llama-65b", "--batch", "8", "--batch-tokens", "4Mi"},
+         "--batch excludes --batch-tokens"},
+        {{"size", "--model", "llama-65b", "--checkpoint-cost", "40s", "--storage", "1GB/s"},
+         "--checkpoint-cost excludes --storage"},
+        {{"size", "--model", "llama-65b", "--layouts"}, "give --accelerator NAME"},
+        {{"size", "--model", "llama-65b", "--top", "3"}, "--top says"},
+        {{"size", "--model", "llama-65b", "--accelerator", "h100", "--top", "3"}, "--top says"},
     }));
     const auto ran = run(wrong.arguments);
     CAPTURE(wrong.message, ran.out);

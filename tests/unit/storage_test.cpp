@@ -296,6 +296,9 @@ TEST_CASE("samples need bandwidth, reads, opened files and cores", "[storage]") 
     about.data.sample_bytes = 200'000;
     CHECK(loading().store_share == 1.2);
     CHECK_FALSE(loading().is_enough());
+    about.data.samples_per_s = 500'000;
+    CHECK(loading().store_share == 1);
+    CHECK_FALSE(loading().is_enough());  // with nothing to spare
 }
 
 TEST_CASE("decoding by GPUs pays where cores are short", "[storage]") {
@@ -331,6 +334,7 @@ TEST_CASE("reading past the CPU pays where its memory is the narrowest part", "[
         {"local-nvme", 20, Pays::no},
         {"local-nvme", 30, Pays::maybe},
         {"local-nvme", 51, Pays::yes},
+        {"lustre", 51, Pays::no},        // a node reads 15 GB/s, and the store 0.8 for each
         {"object-store", 51, Pays::no},  // not read by it
     }));
     CAPTURE(known.store, known.gb_per_node);
@@ -353,6 +357,7 @@ TEST_CASE("a question that cannot be answered says what is missing", "[storage]"
         {[](StorageQuestion& q) { q.write_bytes_per_s = 0; }, "more than 0"},
         {[](StorageQuestion& q) { q.read_bytes_per_s = NAN; }, "more than 0"},
         {[](StorageQuestion& q) { q.replicas = 0; }, "0 is none"},
+        {[](StorageQuestion& q) { q.replicas = 1001; }, "1001 replicas on 1000 GPUs"},
         {[](StorageQuestion& q) { q.checkpoint.gpus_per_node = 0; }, "0 is none"},
         {[](StorageQuestion& q) { q.data.samples_per_s = 5; }, "without the other"},
         {[](StorageQuestion& q) { q.data.decode_s = 1; }, "how many samples are read"},
@@ -421,4 +426,36 @@ TEST_CASE("railhead storage reads a site's stores, and tells of broken ones", "[
                ContainsSubstring("did you mean \"lustre\"?"));
     CHECK_THAT(run({"storage", "--gpus", "8", "--bytes", "912"}).err,
                ContainsSubstring("--bytes \"912\" is no size"));
+}
+
+TEST_CASE("a store that does not end a write within the interval is a finding", "[storage][cli]") {
+    const auto ask = [](const char* interval) {
+        return run({"storage", "--gpus", "64", "--bytes", "100GB", "--write", "1GB/s", "--read",
+                    "1GB/s", "--interval", interval});
+    };
+    const auto slow = ask("60s");
+    CHECK(slow.status == 1);
+    CHECK_THAT(slow.out, ContainsSubstring("impossible: a checkpoint write takes 100 s"));
+    const auto enough = ask("1h");
+    CHECK(enough.status == 0);
+    CHECK_THAT(enough.out, !ContainsSubstring("impossible"));
+}
+
+TEST_CASE("options of railhead storage that would say nothing are refused", "[storage][cli]") {
+    struct Case {
+        std::vector<std::string> arguments;
+        const char* message;
+    };
+    const auto wrong = GENERATE(values<Case>({
+        {{"--units", "4", "--write", "1GB/s"}, "give one of them"},
+        {{"--units", "4", "--store", "local-nvme"}, "as many as nodes"},
+        {{"--units", "4", "--local", "local-nvme"}, "--local requires --process-share"},
+        {{"--units", "4", "--process-share", "0.5", "--local", "gpfs"}, "is no drive in a node"},
+    }));
+    auto arguments = wrong.arguments;
+    arguments.insert(arguments.begin(), {"storage", "--gpus", "64", "--bytes", "100GB"});
+    CAPTURE(wrong.message);
+    const auto ran = run(arguments);
+    CHECK(ran.status == 2);
+    CHECK_THAT(ran.err, ContainsSubstring(wrong.message));
 }

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text.hpp"
 #include "command.hpp"
@@ -35,18 +37,21 @@ void print_checklist(const DiagnoseOptions& options, const diagnose::ChecklistQu
 }
 
 /// Feeds a file of any size to `intake`.  What was read before an error counts.
-bool read_file(const std::string& path, diagnose::Intake& intake, Console& console) {
+bool read_file(const std::string& path, diagnose::Intake& intake, std::vector<report::CutFile>& cut,
+               Console& console) {
     auto stream = TextStream::open(path);
     if (!stream) {
         console.fail(stream.error());
         return false;
     }
     Progress progress{console, "railhead: reading " + printable(path)};
-    intake.begin_file(path == "-" ? "standard input" : path);
+    const std::string name = path == "-" ? "standard input" : path;
+    intake.begin_file(name);
     while (true) {
         const auto piece = stream->read();
         if (!piece) {
             console.warn(piece.error());
+            cut.push_back({name, piece.error().message});
             break;
         }
         if (piece->empty()) {
@@ -62,10 +67,11 @@ bool read_file(const std::string& path, diagnose::Intake& intake, Console& conso
 }
 
 std::optional<diagnose::Facts> read_facts(const std::vector<std::string>& files,
-                                          const diagnose::Given& given, Console& console) {
+                                          const diagnose::Given& given,
+                                          std::vector<report::CutFile>& cut, Console& console) {
     diagnose::Intake intake{given};
     for (const auto& file : files) {
-        if (!read_file(file, intake, console)) {
+        if (!read_file(file, intake, cut, console)) {
             return std::nullopt;
         }
     }
@@ -78,7 +84,8 @@ bool add_baseline(const DiagnoseOptions& options, const diagnose::Given& given,
     if (options.baseline.empty()) {
         return true;
     }
-    const auto before = read_facts({options.baseline}, given, console);
+    std::vector<report::CutFile> cut;  // it is warned of
+    const auto before = read_facts({options.baseline}, given, cut, console);
     if (!before) {
         return false;
     }
@@ -104,14 +111,17 @@ bool add_baseline(const DiagnoseOptions& options, const diagnose::Given& given,
 
 void print_diagnosis(const DiagnoseOptions& options, const diagnose::Given& given,
                      Console& console) {
-    const auto facts = read_facts(options.files, given, console);
+    report::DiagnosisReport report;
+    const auto facts = read_facts(options.files, given, report.cut, console);
     if (!facts) {
         return;
     }
     const auto rules = diagnose::all_rules();
-    report::DiagnosisReport report;
     report.facts = &*facts;
     report.diagnosis = diagnose::diagnose(*facts, rules);
+    if (!report.cut.empty() && report.diagnosis.verdict == diagnose::Verdict::healthy) {
+        report.diagnosis.verdict = diagnose::Verdict::too_little;  // what was cut was not looked at
+    }
     report.waterfall = diagnose::make_waterfall(*facts, report.diagnosis);
     if (!add_baseline(options, given, report, console)) {
         return;
@@ -154,14 +164,15 @@ void run(const DiagnoseOptions& options, Console& console) {
 const CLI::Range some{std::uint64_t{1}, std::uint64_t{100'000'000}};
 
 void add_run_options(CLI::App& command, DiagnoseOptions& options) {
+    const CLI::Range of_node{std::uint64_t{1}, std::uint64_t{1024}};
     command.add_option("--mfu", options.mfu, "Model FLOPs utilization, percent: 22");
     command.add_option("--gpus", options.gpus, "GPUs of the run")->check(some);
     command.add_option("--accelerator", options.accelerator, "Of railhead catalog: a100");
     command.add_option("--gpus-per-node", options.gpus_per_node, "Default: as in the usual node")
-        ->check(some);
+        ->check(of_node);
     command.add_option("--nic", options.nic, "Of railhead catalog: hdr (default: the usual one)");
     command.add_option("--nics", options.nics, "NICs of a node that carry GPU traffic")
-        ->check(some);
+        ->check(of_node);
     command.add_option("--precision", options.precision, "bf16 (default), fp16, fp8, ...");
     command.add_option("--model", options.model.name, "Of railhead catalog: llama-3-70b");
     command.add_option("--batch", options.batch, "Sequences of a step");

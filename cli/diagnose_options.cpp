@@ -58,15 +58,43 @@ Result<void> read_names(const DiagnoseOptions& options, diagnose::ChecklistQuest
     return {};
 }
 
-/// Hidden size and, with a batch, tokens a step.
-Result<void> read_sizes(const DiagnoseOptions& options, const training::Catalogue& catalogue,
-                        diagnose::ChecklistQuestion& question) {
+/// Sequences of a step, as said.
+Result<std::optional<double>> read_batch(const DiagnoseOptions& options) {
     std::optional<double> batch;
     QuantityReader reader;
     reader.read("--batch", options.batch, Quantity::count, batch);
     if (reader.error()) {
         return tl::unexpected{*reader.error()};
     }
+    constexpr double most = 1e9;
+    if (batch && !(*batch >= 1 && *batch <= most)) {
+        return fail(Errc::bad_input,
+                    fmt::format("--batch \"{}\" is no number of sequences from 1 to {:.0f}",
+                                printable(*options.batch), most));
+    }
+    return batch;
+}
+
+/// A layout needs all its GPUs.
+Result<void> check_layout(const DiagnoseOptions& options) {
+    const auto ways = options.tp.value_or(1) * options.pp.value_or(1);
+    if (options.gpus && ways > *options.gpus) {
+        return fail(
+            Errc::bad_input,
+            fmt::format("--tp {} x --pp {} needs {} GPUs, and --gpus says {}",
+                        options.tp.value_or(1), options.pp.value_or(1), ways, *options.gpus));
+    }
+    return {};
+}
+
+/// Hidden size and, with a batch, tokens a step.
+Result<void> read_sizes(const DiagnoseOptions& options, const training::Catalogue& catalogue,
+                        diagnose::ChecklistQuestion& question) {
+    auto said = read_batch(options);
+    if (!said) {
+        return propagate(said);
+    }
+    const auto batch = *said;
     training::Shape shape;
     if (!options.model.name.empty() || says_model(options.model)) {
         auto read = read_model(options.model, catalogue);
@@ -128,11 +156,11 @@ Result<diagnose::Given> read_given(const DiagnoseOptions& options,
         mfu.gpus = static_cast<double>(question.gpus);
         mfu.inputs.push_back({"GPUs", fmt::format("{}", question.gpus), "--gpus"});
     }
-    QuantityReader reader;
-    reader.read("--batch", options.batch, Quantity::count, mfu.batch);
-    if (reader.error()) {
-        return tl::unexpected{*reader.error()};
+    auto batch = read_batch(options);
+    if (!batch) {
+        return propagate(batch);
     }
+    mfu.batch = *batch;
     if (!options.model.name.empty() || says_model(options.model)) {
         auto shape = read_model(options.model, catalogue);
         if (!shape) {
@@ -163,7 +191,7 @@ Result<diagnose::ChecklistQuestion> read_run(const DiagnoseOptions& options,
     question.pipeline_parallel = options.pp;
     question.microbatches = options.microbatches;
     for (auto read : {read_hardware(options, catalogue, question), read_names(options, question),
-                      read_sizes(options, catalogue, question)}) {
+                      read_sizes(options, catalogue, question), check_layout(options)}) {
         if (!read) {
             return propagate(read);
         }

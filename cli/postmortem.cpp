@@ -186,6 +186,13 @@ void run(const Options& options, Console& console) {
     if (reader.error()) {
         return console.fail(*reader.error());
     }
+    if (question.restart_s && !(*question.restart_s >= 0)) {
+        return console.fail({Errc::bad_input,
+                             fmt::format("--restart \"{}\" is negative: a restart takes 0 s or "
+                                         "more",
+                                         printable(*options.restart)),
+                             {}});
+    }
     const auto records = read_records(options, console);
     if (!records) {
         return console.fail(records.error());

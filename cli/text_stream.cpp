@@ -20,6 +20,13 @@ namespace {
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 20U;
 
+/// zlib's message without its name of the file, "<fd:4>: ".
+std::string_view without_name(std::string_view message) {
+    constexpr std::string_view between = ">: ";
+    const auto at = message.starts_with("<fd:") ? message.find(between) : std::string_view::npos;
+    return at == std::string_view::npos ? message : message.substr(at + between.size());
+}
+
 tl::unexpected<Error> cannot(std::string_view what, const std::string& path, int error) {
     return fail(error == ENOENT ? Errc::not_found : Errc::bad_input,
                 fmt::format("cannot {} \"{}\": {}", what, printable(path),
@@ -82,7 +89,7 @@ Result<std::string_view> TextStream::read() {
     }
     return code == Z_ERRNO ? cannot("read", path_, errno)
                            : fail(Errc::bad_input, fmt::format("\"{}\" is damaged or cut: {}",
-                                                               printable(path_), message));
+                                                               printable(path_), without_name(message)));
 }
 
 std::uint64_t TextStream::done() const {

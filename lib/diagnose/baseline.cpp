@@ -1,35 +1,61 @@
 #include "diagnose/baseline.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <span>
+#include <vector>
 
 namespace railhead::diagnose {
 
 namespace {
 
-using training::LogSummary;
+using training::Sample;
 using training::Topic;
 
 struct Means {
     double usual = 0, slow = 0, validation = 0, checkpoint = 0;
 };
 
-/// What is interrupted takes longer than usual; per step of the run.
-double extra(const training::Interrupted& what, const LogSummary& summary) {
-    if (what.count == 0 || summary.lines == 0) {
-        return 0;
+double mean_of(std::span<const Sample> samples) {
+    double sum = 0;
+    for (const auto& sample : samples) {
+        sum += sample.time;
     }
-    return std::max(0.0, what.time - summary.time.median) * static_cast<double>(what.count) /
-           static_cast<double>(summary.lines);
+    return samples.empty() ? 0 : sum / static_cast<double>(samples.size());
 }
 
-Means means_of(const LogSummary& summary) {
+/// Parts that add up to the mean of all steps but those of the warm-up.  A median would not see a
+/// run of which less than half is slow.
+Means means_of(const TrainingFacts& facts) {
+    const auto& summary = facts.summary;
+    std::vector<Sample> all;
+    std::ranges::copy_if(facts.run().series.samples(), std::back_inserter(all),
+                         [](const Sample& sample) { return std::isfinite(sample.time); });
+    const auto warm_up = std::min<std::uint64_t>(summary.warm_up / summary.stride, all.size());
+    all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(warm_up));
+    auto plain = all;
+    std::erase_if(plain, [](const Sample& sample) {
+        return (sample.marks & (training::after_validation | training::after_checkpoint)) != 0;
+    });
     Means means;
-    means.usual = summary.time.median;
-    const double share = std::min(summary.slow.lost_share, 0.99);
-    means.slow = means.usual * share / (1 - share);
-    means.validation = extra(summary.validation, summary);
-    means.checkpoint = extra(summary.checkpoint, summary);
+    const double mean = mean_of(plain.empty() ? all : plain);
+    means.slow = mean * std::min(summary.slow.lost_share, 0.99);
+    means.usual = mean - means.slow;
+    for (const auto& sample : all) {
+        const double extra = (sample.time - mean) / static_cast<double>(all.size());
+        if (!plain.empty() && (sample.marks & training::after_checkpoint) != 0) {
+            means.checkpoint += extra;
+        } else if (!plain.empty() && (sample.marks & training::after_validation) != 0) {
+            means.validation += extra;
+        }
+    }
     return means;
+}
+
+/// The MFU of the mean step: that of the log is of the usual one.
+double mean_mfu(const TrainingFacts& facts, double mean) {
+    return facts.mfu->utilization.mfu * facts.summary.time.median / mean;
 }
 
 }  // namespace
@@ -43,8 +69,8 @@ Result<Comparison> compare(const TrainingFacts& before, const TrainingFacts& now
     if (old.measure != fresh.measure) {
         return fail(Errc::bad_input, "the two logs time their steps in different units");
     }
-    const auto first = means_of(old);
-    const auto second = means_of(fresh);
+    const auto first = means_of(before);
+    const auto second = means_of(now);
     Comparison result;
     result.measure = fresh.measure;
     result.before = first.usual + first.slow + first.validation + first.checkpoint;
@@ -57,8 +83,8 @@ Result<Comparison> compare(const TrainingFacts& before, const TrainingFacts& now
     add("after validations", first.validation, second.validation);
     add("after checkpoints", first.checkpoint, second.checkpoint);
     if (before.mfu && now.mfu) {
-        result.mfu_before = before.mfu->utilization.mfu;
-        result.mfu_now = now.mfu->utilization.mfu;
+        result.mfu_before = mean_mfu(before, result.before);
+        result.mfu_now = mean_mfu(now, result.now);
     }
     for (std::size_t i = 0; i < static_cast<std::size_t>(Topic::count_); ++i) {
         const auto topic = static_cast<Topic>(i);

@@ -130,7 +130,8 @@ Result<RunSizes> sizes_of(const ChecklistQuestion& question, double best,
 /// the batch is assumed, it must be twice as much.
 bool costs_too_much(const Suspect& suspect, const RunSizes& run) {
     const double margin = run.tokens.is_exact() ? 1 : 2;
-    return suspect.share.low > margin * run.lost;
+    // What was said of the run is there, whatever the model of its cost makes of it.
+    return !suspect.is_known && suspect.share.low > margin * run.lost;
 }
 
 void sort_in(std::variant<Suspect, RuledOut>&& candidate, const RunSizes& run, Checklist& list) {
@@ -150,9 +151,18 @@ void sort_in(std::variant<Suspect, RuledOut>&& candidate, const RunSizes& run, C
             {suspect.id, suspect.title,
              fmt::format("it costs at most {:.2g} % of a step here", suspect.share.high * 100)});
     } else {
+        if (suspect.share.low > run.lost) {
+            suspect.arithmetic +=
+                fmt::format("; that would be {:.1f} % of a step: no more than what is lost is "
+                            "promised",
+                            suspect.share.low * 100);
+        }
         suspect.share.high = std::min(suspect.share.high, run.lost);
         suspect.share.low = std::min(suspect.share.low, suspect.share.high);
-        suspect.expected = std::clamp(suspect.expected, suspect.share.low, suspect.share.high);
+        suspect.expected =
+            suspect.expected == 0
+                ? suspect.share.middle()
+                : std::clamp(suspect.expected, suspect.share.low, suspect.share.high);
         list.suspects.push_back(std::move(suspect));
     }
 }

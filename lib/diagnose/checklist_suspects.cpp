@@ -403,10 +403,6 @@ std::vector<Candidate> all_suspects(const ChecklistQuestion& question, const Run
     std::vector<Candidate> all;
     for (const auto make : makers) {
         all.push_back(make(question, run));
-        if (auto* suspect = std::get_if<Suspect>(&all.back());
-            suspect != nullptr && suspect->expected == 0) {
-            suspect->expected = suspect->share.middle();
-        }
     }
     return all;
 }

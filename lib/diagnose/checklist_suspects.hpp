@@ -10,7 +10,8 @@
 namespace railhead::diagnose {
 
 /// Every suspect with its share of the step, which may be more than the run loses, or the reason
-/// why it cannot be; in no order.  `alone` and `after` are not filled in.
+/// why it cannot be; in no order.  `alone` and `after` are not filled in, nor is `expected`
+/// where the middle of what is left of the share is meant.
 [[nodiscard]] std::vector<std::variant<Suspect, RuledOut>> all_suspects(
     const ChecklistQuestion& question, const RunSizes& run);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 namespace railhead::diagnose {
@@ -39,7 +40,55 @@ int group_of(const Finding& finding) {
     return finding.role == Role::cause ? 0 : 1;
 }
 
-Verdict verdict_of(const std::vector<Finding>& findings) {
+/// Whether `rule` looks at a training log alone: it is asked of each of them.
+bool is_of_training(const Rule& rule) {
+    return std::ranges::any_of(
+        std::array{speed_rules(), layout_rules(), stability_rules()},
+        [&](auto part) { return std::ranges::find(part, rule.id, &Rule::id) != part.end(); });
+}
+
+/// Facts of each training log but the main one, as if there were no other.
+std::vector<Facts> other_logs(const Facts& facts) {
+    std::vector<Facts> others;
+    const auto* main = facts.main_training();
+    for (const auto& training : facts.training) {
+        if (&training != main) {
+            auto& other = others.emplace_back();
+            other.sources = facts.sources;
+            other.hardware = facts.hardware;
+            other.training.push_back(training);
+        }
+    }
+    return others;
+}
+
+/// One answer out of two about two logs: the worse finding, which names the lines of both; a log
+/// of which a rule does not know leaves it unknown.
+Finding merge(Finding one, Finding other) {
+    const auto weight = [](const Finding& finding) {
+        return std::tuple{finding.answer == Answer::found     ? 0
+                          : finding.answer == Answer::unknown ? 1
+                                                              : 2,
+                          finding.role, -finding.step_share.value_or(0)};
+    };
+    if (weight(other) < weight(one)) {
+        std::swap(one, other);
+    }
+    if (other.answer == Answer::found) {
+        if (!other.evidence.empty() && other.evidence.front().text.empty()) {
+            other.evidence.front().text = std::move(other.what);
+        }
+        one.evidence.insert(one.evidence.end(), other.evidence.begin(), other.evidence.end());
+    }
+    return one;
+}
+
+/// Each training log has timed steps to look at, or is the only one.
+bool all_logs_are_timed(const Facts& facts) {
+    return facts.training.size() < 2 || std::ranges::all_of(facts.training, is_timed);
+}
+
+Verdict verdict_of(const std::vector<Finding>& findings, bool is_all_seen) {
     const auto is_in = [&](int group) {
         return std::ranges::any_of(findings,
                                    [&](const Finding& one) { return group_of(one) == group; });
@@ -53,13 +102,18 @@ Verdict verdict_of(const std::vector<Finding>& findings) {
     const bool vital = std::ranges::any_of(findings, [](const Finding& one) {
         return one.answer == Answer::not_found && one.rule->is_vital;
     });
-    if (vital) {
+    if (vital && is_all_seen) {
         return Verdict::healthy;
     }
-    return is_in(3) || is_in(4) ? Verdict::too_little : Verdict::nothing_to_see;
+    return vital || is_in(3) || is_in(4) ? Verdict::too_little : Verdict::nothing_to_see;
 }
 
 }  // namespace
+
+bool is_timed(const TrainingFacts& training) {
+    constexpr std::uint64_t least = 3;
+    return training.summary.timed >= least;
+}
 
 std::string_view name_of(Verdict verdict) {
     switch (verdict) {
@@ -109,13 +163,19 @@ std::vector<Input> Diagnosis::wanted() const {
 
 Diagnosis diagnose(const Facts& facts, std::span<const Rule> rules) {
     Diagnosis diagnosis;
+    const auto others = other_logs(facts);
     for (const auto& rule : rules) {
         auto finding = rule.check(facts);
+        if (!others.empty() && is_of_training(rule)) {
+            for (const auto& other : others) {
+                finding = merge(std::move(finding), rule.check(other));
+            }
+        }
         finding.rule = &rule;
         diagnosis.findings.push_back(std::move(finding));
     }
     link_consequences(diagnosis.findings);
-    diagnosis.verdict = verdict_of(diagnosis.findings);
+    diagnosis.verdict = verdict_of(diagnosis.findings, all_logs_are_timed(facts));
     std::ranges::stable_sort(diagnosis.findings, [](const Finding& a, const Finding& b) {
         const auto key = [](const Finding& one) {
             return std::pair{group_of(one), -one.step_share.value_or(0)};

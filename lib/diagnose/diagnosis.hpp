@@ -29,7 +29,11 @@ struct Diagnosis {
     [[nodiscard]] std::vector<Input> wanted() const;
 };
 
-/// Asks each of `rules`, which outlive the diagnosis.
+/// Whether a log has steps enough to judge its speed: rules on it ask for three timed ones.
+[[nodiscard]] bool is_timed(const TrainingFacts& training);
+
+/// Asks each of `rules`, which outlive the diagnosis.  Rules on training logs are asked of each
+/// log: one finding has the lines of all.
 [[nodiscard]] Diagnosis diagnose(const Facts& facts, std::span<const Rule> rules);
 
 }  // namespace railhead::diagnose

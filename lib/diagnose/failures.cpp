@@ -60,8 +60,13 @@ class Counter {
             wanted_.emplace(node, true);
         }
         for (const auto& event : records.events) {
-            if (is_planned(event)) {
-                ++count_.planned;
+            if (is_reversed(event)) {
+                ++count_.reversed;
+            } else if (is_planned(event)) {
+                count_.planned += is_wanted(event.node) && event.begin_s <= until_s_ &&
+                                          event.end_s.value_or(records.latest_s) >= since_s_
+                                      ? 1
+                                      : 0;
             } else {
                 events_[event.node].push_back(&event);
             }
@@ -79,9 +84,8 @@ class Counter {
         finish();
         if (!(count_.exposure_s > 0)) {
             return fail(Errc::bad_input,
-                        fmt::format("no {} in these records: there is nothing that failures could "
-                                    "be divided by",
-                                    text_of(count_.question.definition).exposure));
+                        fmt::format("no {} in these records: {}",
+                                    text_of(count_.question.definition).exposure, why_nothing()));
         }
         return std::move(count_);
     }
@@ -94,8 +98,56 @@ class Counter {
         return at_s >= since_s_ && at_s <= until_s_;
     }
 
+    static bool is_reversed(const NodeEvent& event) {
+        return event.end_s && *event.end_s < event.begin_s;
+    }
+
+    /// Which column or filter left nothing that failures could be divided by.
+    [[nodiscard]] std::string why_nothing() const {
+        const auto& all = records_.attempts;
+        const auto none = [&all](auto has) { return std::ranges::none_of(all, has); };
+        if (count_.question.definition != Definition::node_down) {
+            if (all.empty()) {
+                return "they have no job; sacct --parsable2 "
+                       "--format=JobID,State,NodeList,AllocTRES,Start,End tells them";
+            }
+            if (none([](const JobAttempt& one) { return !one.node_list.empty(); })) {
+                return "no job has nodes: is the column NodeList missing?";
+            }
+            if (none([](const JobAttempt& one) { return one.start_s.has_value(); })) {
+                return "no job has a start: is the column Start missing?";
+            }
+            if (const auto least = count_.question.min_gpus;
+                none([least](const JobAttempt& one) { return one.gpus >= least; })) {
+                return fmt::format(
+                    "no job has {} GPUs as --min-gpus asks (the column AllocTRES "
+                    "tells them)",
+                    least);
+            }
+        }
+        std::string filters;
+        const auto add = [&filters](bool is_set, std::string_view name) {
+            if (is_set) {
+                filters += fmt::format("{}{}", filters.empty() ? "" : ", ", name);
+            }
+        };
+        add(count_.question.min_gpus > 0, "--min-gpus");
+        add(!count_.question.nodes.empty(), "--nodes");
+        add(count_.question.since_s.has_value(), "--since");
+        add(count_.question.until_s.has_value(), "--until");
+        if (!filters.empty()) {
+            return fmt::format("{} leaves nothing of them", filters);
+        }
+        return count_.reversed > 0 ? "records that end before they start are not believed"
+                                   : "nothing in them lasts";
+    }
+
     void count_jobs() {
         for (const auto& attempt : records_.attempts) {
+            if (attempt.start_s && attempt.end_s && *attempt.end_s < *attempt.start_s) {
+                ++count_.reversed;
+                continue;
+            }
             auto nodes = job::expand_hostlist(attempt.node_list);
             if (!attempt.start_s || attempt.node_list.empty() || !nodes ||
                 attempt.gpus < count_.question.min_gpus) {
@@ -190,7 +242,7 @@ class Counter {
             }
         }
         for (const auto& event : records_.events) {
-            if (is_wanted(event.node)) {
+            if (is_wanted(event.node) && !is_reversed(event)) {
                 times_.remove(event.node, event.begin_s, event.end_s.value_or(until_s_));
                 if (!is_planned(event) && is_down(event.state) && is_in_window(event.begin_s)) {
                     count_.failures.push_back({event.node,

@@ -74,7 +74,8 @@ struct FailureCount {
     std::uint64_t repeated = 0;            ///< more jobs that one failure ended
     std::uint64_t attempts = 0;            ///< that were counted
     std::uint64_t left_out = 0;            ///< attempts without a start or nodes, or too small
-    std::uint64_t planned = 0;             ///< events on purpose
+    std::uint64_t planned = 0;             ///< events on purpose, of these nodes and this time
+    std::uint64_t reversed = 0;            ///< attempts and events that end before they begin
     std::int64_t first_s = 0, last_s = 0;  ///< of the time that counts
 };
 

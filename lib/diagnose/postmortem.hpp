@@ -68,7 +68,8 @@ struct Impact {
     double restart = 0;
     double queue = 0;               ///< of the job's GPUs, while it waited to start again
     bool has_upper_bounds = false;  ///< no checkpoint is known of a job: all of its work is counted
-    std::vector<std::string> notes;  ///< assumptions, and what is not known
+    std::size_t with_gpus = 0, without_gpus = 0;  ///< attempts whose GPUs are known, and are not
+    std::vector<std::string> notes;               ///< assumptions, and what is not known
     [[nodiscard]] double lost() const { return idle + recomputed + restart + queue; }
 };
 

@@ -141,9 +141,17 @@ constexpr std::array rows{
         },
         nothing, fix_of_node, prevent_node},
     Row{"node-silent", false,
-        [](const Ending& e) { return !e.node.empty() && (is_of_node(e) || e.event != nullptr); },
+        [](const Ending& e) { return !e.node.empty() && has_reason(e, "Not responding"); },
         [](const Ending& e) {
             return fmt::format("{} stopped responding; why is not told", e.node);
+        },
+        collect_from_node, fix_of_node, prevent_node},
+    Row{"node-failed", false,
+        [](const Ending& e) { return !e.node.empty() && (is_of_node(e) || e.event != nullptr); },
+        [](const Ending& e) {
+            return e.event != nullptr
+                       ? fmt::format("{} went {}; why is not told", e.node, e.event->state)
+                       : fmt::format("{} failed; why is not told", e.node);
         },
         collect_from_node, fix_of_node, prevent_node},
     Row{"node-unknown", false, is_of_node,

@@ -21,6 +21,7 @@ class Reckoner {
 
     Impact of(std::span<const Ending> endings) {
         for (const auto& ending : endings) {
+            ++(ending.attempt->gpus == 0 ? impact_.without_gpus : impact_.with_gpus);
             if (ending.attempt->gpus == 0) {
                 note(
                     fmt::format("The GPUs of job {} are not known: accounting needs "

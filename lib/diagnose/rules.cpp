@@ -74,9 +74,17 @@ std::string expected_text(const Facts& facts, double step_share) {
     const double now = mfu.utilization.mfu * training->speed_now();
     double after = now / (1 - step_share);
     std::string limit;
-    if (const auto* best = mfu.accelerator->highest(mfu.precision);
-        best != nullptr && after > best->share && now <= best->share) {
-        after = best->share;
+    const auto* best = mfu.accelerator->highest(mfu.precision);
+    const double most = best != nullptr ? best->share : 1;
+    if (now > most || mfu.judgement.doubt >= training::Doubt::warning) {
+        // There is no such run: nothing can be promised of its MFU.
+        return fmt::format("steps take {:.1f} % less time", step_share * 100);
+    }
+    if (best == nullptr && after > most) {
+        after = most;
+        limit = ", but not above the peak";
+    } else if (after > most) {
+        after = most;
         limit = ", but not above the best published";
     }
     return fmt::format("MFU {:.1f} %: {:.1f} / (1 - {:.1f} %){}", after * 100, now * 100,

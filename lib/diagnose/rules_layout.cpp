@@ -122,7 +122,9 @@ Finding find_recompute(const Facts& facts) {
     // Of four parts, forward, twice that backward, and forward again, the last; selective leaves 4
     // % of three.
     constexpr double selective = 0.04;
-    const double matmuls = training->mfu ? training->mfu->utilization.mfu : 0;
+    const bool is_possible =
+        training->mfu && training->mfu->judgement.doubt < training::Doubt::warning;
+    const double matmuls = is_possible ? training->mfu->utilization.mfu : 0;
     const double share = matmuls * (1.0 / 3 - selective);
     if (share > 0) {
         finding.step_share = share;

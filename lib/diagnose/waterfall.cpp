@@ -61,8 +61,12 @@ std::optional<Waterfall> make_waterfall(const Facts& facts, const Diagnosis& dia
     const double left = lost - sum_of(fall.bars);
     std::vector<Bar> found;
     for (const auto* finding : diagnosis.with(Answer::found)) {
-        // What is computed again has its bar already.
-        if (finding->step_share && finding->consequence_of.empty() &&
+        // What is computed again has its bar already, and another log's steps are not these.
+        const bool is_of_other = !finding->evidence.empty() &&
+                                 finding->evidence.front().file != training->file &&
+                                 std::ranges::find(facts.training, finding->evidence.front().file,
+                                                   &TrainingFacts::file) != facts.training.end();
+        if (finding->step_share && finding->consequence_of.empty() && !is_of_other &&
             finding->rule->id != "full-recompute") {
             found.push_back({std::string{finding->rule->looks_for}, *finding->step_share,
                              fmt::format("finding {}", finding->rule->id)});

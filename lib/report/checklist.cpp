@@ -64,13 +64,16 @@ std::string heading(const ChecklistQuestion& question, const Checklist& list) {
 }
 
 std::string gains_text(const Checklist& list) {
-    Table table{{"", "of the step", "MFU if it is so", "MFU after all to here", "what"}};
+    Table table{{"", "of the step", "expected", "MFU if so", "MFU after all", "what"}};
     for (std::size_t i = 0; i < list.suspects.size(); ++i) {
         const auto& suspect = list.suspects[i];
-        table.add({fmt::format("{}", i + 1), share_range(suspect.share), share_range(suspect.alone),
+        table.add({fmt::format("{}", i + 1), share_range(suspect.share),
+                   fmt::format("{:.1f} %", suspect.expected * 100), share_range(suspect.alone),
                    share_range(suspect.after), std::string{suspect.id}});
     }
-    return "\n" + table.text(0, width);
+    return "\n" + table.text(0, width) +
+           "\nMFU if so: after this fix alone, where it is there.  MFU after all: after this\n"
+           "and those above it; its lower end counts only what is sure.\n";
 }
 
 }  // namespace
@@ -97,8 +100,9 @@ std::string checklist_text(const ChecklistQuestion& question, const Checklist& l
         text += table.text(3, width);
     }
     text +=
-        "\nOrdered by the middle of what a fix may bring, or by how often it is met where\n"
-        "that is published.  Logs say more: railhead diagnose train.log nccl.log\n";
+        "\nOrdered by what is expected: the middle of what a fix may bring, or less by how\n"
+        "often it is met where that is published.\n"
+        "Logs say more: railhead diagnose train.log nccl.log\n";
     return text;
 }
 

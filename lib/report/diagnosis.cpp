@@ -65,7 +65,9 @@ std::string heading(const DiagnosisReport& report) {
                               ? std::string{"of no kind that is known: not used"}
                               : fmt::format("{}, in which no rule finds anything to read: not used",
                                             name_of(file.kind));
-        table.add({first ? "Files" : "", fmt::format("{}: {}", path_text(name), kind)});
+        const auto trouble = trouble_of(report, file);
+        table.add({first ? "Files" : "", fmt::format("{}: {}{}{}", path_text(name), kind,
+                                                     trouble.empty() ? "" : "; ", trouble)});
         first = false;
     }
     return table.text(0, width);
@@ -79,7 +81,7 @@ std::string_view title_of(const Finding& finding) {
         case Role::cause:
             return "Cause";
         case Role::symptom:
-            return "Seen";
+            return "Symptom";
         case Role::advice:
             break;
     }
@@ -224,6 +226,18 @@ std::string unknown_text(const Diagnosis& diagnosis) {
 }
 
 }  // namespace
+
+std::string trouble_of(const DiagnosisReport& report, const diagnose::FileFacts& file) {
+    const auto& facts = *report.facts;
+    const auto cut = std::ranges::find(report.cut, facts.sources.name(file.file), &CutFile::name);
+    if (cut != report.cut.end()) {
+        return "only a part of it could be read: " + cut->why;
+    }
+    const auto log = std::ranges::find(facts.training, file.file, &diagnose::TrainingFacts::file);
+    return log != facts.training.end() && !diagnose::is_timed(*log)
+               ? std::string{"fewer than three timed steps: its speed was not looked at"}
+               : std::string{};
+}
 
 std::string diagnosis_text(const DiagnosisReport& report) {
     auto text = heading(report);

@@ -12,12 +12,15 @@ using diagnose::Facts;
 using diagnose::Finding;
 using json = nlohmann::ordered_json;
 
-json files_json(const Facts& facts) {
+json files_json(const DiagnosisReport& report) {
+    const auto& facts = *report.facts;
     auto files = json::array();
     for (const auto& file : facts.files) {
+        const auto trouble = trouble_of(report, file);
         files.push_back({{"file", facts.sources.name(file.file)},
                          {"kind", name_of(file.kind)},
-                         {"used", file.is_read}});
+                         {"used", file.is_read},
+                         {"trouble", trouble.empty() ? json(nullptr) : json(trouble)}});
     }
     return files;
 }
@@ -110,7 +113,7 @@ std::string diagnosis_json(const DiagnosisReport& report) {
     const json document = {
         {"schema", "railhead.diagnose/1"},
         {"verdict", name_of(report.diagnosis.verdict)},
-        {"files", files_json(*report.facts)},
+        {"files", files_json(report)},
         {"findings", std::move(findings)},
         {"not_found", std::move(not_found)},
         {"unknown", std::move(unknown)},

@@ -37,6 +37,7 @@ std::string left_out_text(const FailureCount& count) {
             : std::string{"that never ran"});
     add(count.repeated, "job", "more that the same failures ended");
     add(count.planned, "event", "of nodes that was planned");
+    add(count.reversed, "record", "with its end before its start");
     return text;
 }
 
@@ -145,7 +146,8 @@ std::string mtbf_json(const FailureRateAnswer& answer, const diagnose::Sources& 
          {"not_counted",
           {{"attempts", count.left_out},
            {"repeated", count.repeated},
-           {"planned_events", count.planned}}},
+           {"planned_events", count.planned},
+           {"end_before_start", count.reversed}}},
          {"failures", count.failures.size()},
          {"of_no_known_node", count.unattributed},
          {"per_1000_node_days",

@@ -67,9 +67,13 @@ std::string impact_text(const Incident& incident) {
                             count_of(jobs.size(), "job"), fmt::join(jobs, ", "),
                             count_of(incident.endings.size(), "attempt"));
     const auto most = impact.has_upper_bounds ? "at most " : "";
-    const auto row = [&text](std::string_view what, double hours, std::string_view how,
-                             std::string_view before) {
-        text += fmt::format("| {} | {}{:.1f} | {} |\n", what, before, hours, how);
+    const auto row = [&](std::string_view what, double hours, std::string_view how,
+                         std::string_view before) {
+        const auto number = impact.with_gpus == 0 ? std::string{"not known"}
+                                                  : fmt::format("{}{:.1f}", before, hours);
+        text += fmt::format("| {} | {}{} | {} |\n", what,
+                            impact.with_gpus > 0 && impact.without_gpus > 0 ? "known: " : "",
+                            number, how);
     };
     row("**lost**", impact.lost(), "the sum of these", most);
     row("idle", impact.idle, "GPUs of a job that stood still, and of a node out of service", "");

@@ -182,6 +182,28 @@ TEST_CASE("a fault that costs more than is lost is ruled out", "[checklist]") {
     CHECK(is_ruled_out(list, "socket"));
 }
 
+TEST_CASE("a layout that was said is never ruled out, and is promised no more than is lost",
+          "[checklist]") {
+    auto asked = question("a100", 128);
+    asked.tensor_parallel = 64;
+    const auto list = diagnose::make_checklist(asked).value();
+
+    const auto& across = find(list, "tp-across-nodes");
+    CHECK(across.is_known);
+    CHECK(across.share.low <= list.lost);
+    CHECK_THAT(across.arithmetic, ContainsSubstring("no more than what is lost"));
+}
+
+TEST_CASE("what is expected is the middle of what may be gained", "[checklist]") {
+    const auto list = diagnose::make_checklist(question("a100", 128)).value();
+
+    for (const auto* id : {"socket", "rails", "gdr", "tp-across-nodes"}) {
+        CAPTURE(id);
+        const auto& suspect = find(list, id);
+        CHECK_THAT(suspect.expected, WithinAbs(suspect.share.middle(), 1e-12));
+    }
+}
+
 TEST_CASE("a checklist that cannot be made says what is missing", "[checklist]") {
     struct Case {
         std::vector<std::string> words;
@@ -195,6 +217,12 @@ TEST_CASE("a checklist that cannot be made says what is missing", "[checklist]")
         {{"--mfu", "22", "--gpus", "64", "--accelerator", "gb200"}, "--nic"},
         {{"--mfu", "22", "--gpus", "8", "--accelerator", "v100"}, "highest_mfu"},
         {{"--mfu", "22", "--gpus", "8", "--accelerator", "a100", "--batch", "8"}, "--sequence"},
+        {{"--mfu", "22", "--gpus", "8", "--accelerator", "a100", "--batch", "0"}, "--batch \"0\""},
+        {{"--mfu", "22", "--gpus", "8", "--accelerator", "a100", "--batch=-4"}, "--batch \"-4\""},
+        {{"--mfu", "22", "--gpus", "0", "--accelerator", "a100"}, "--gpus: "},
+        {{"--mfu", "22", "--gpus", "8", "--accelerator", "a100", "--nics", "9999"}, "--nics: "},
+        {{"--mfu", "22", "--gpus", "8", "--accelerator", "a100", "--tp", "8", "--pp", "2"},
+         "needs 16 GPUs, and --gpus says 8"},
     };
     for (const auto& [words, says] : cases) {
         CAPTURE(words);

@@ -1,12 +1,14 @@
 // The verdict over files: causes before consequences, where the time goes, two runs compared, and
 // what is said of public logs.
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
+#include <zlib.h>
 
 #include "base/text.hpp"
 #include "diagnose/baseline.hpp"
@@ -253,6 +255,64 @@ TEST_CASE("two runs are compared part by part", "[diagnose]") {
         sum += part.share;
     }
     CHECK_THAT(sum, WithinAbs(about.change(), 1e-12));
+}
+
+TEST_CASE("each training log is looked at, not the longest alone", "[diagnose]") {
+    const auto well = steps(90, 1000);
+    const auto slow = steps(30, 1000) + steps(30, 1100, 1030);
+    const Diagnosed two{facts_of({well, slow})};
+
+    CHECK(two.diagnosis.verdict == Verdict::cause_found);
+    const auto& first = two.diagnosis.findings.front();
+    CHECK(first.rule->id == "slow-part");
+    CHECK(first.evidence.front().file == 1);
+    // Both are slow: one finding has the lines of both.
+    const Diagnosed both{facts_of({slow, slow})};
+    CHECK(ids_of(both.diagnosis) == "slow-part");
+    CHECK(both.diagnosis.findings.front().evidence.size() == 2);
+    // One has too few steps: it is named, and nothing is called healthy.
+    CHECK(Diagnosed{facts_of({well, steps(1, 1000)})}.diagnosis.verdict == Verdict::too_little);
+    const TempDir folder;
+    const auto ran = run({folder.write("a.log", well), folder.write("b.log", steps(1, 1000))});
+    CHECK_THAT(ran.out, ContainsSubstring("fewer than three timed steps"));
+}
+
+TEST_CASE("a baseline sees a drop in less than half of the steps", "[diagnose]") {
+    const auto before = facts_of({steps(60, 1000)});
+    const auto now = facts_of({steps(40, 1000) + steps(20, 1300, 1040)});
+
+    const auto about = diagnose::compare(before.training.front(), now.training.front()).value();
+
+    CHECK_THAT(about.change(), WithinAbs(0.1, 0.002));  // 20 of 60 steps take 30 % more
+}
+
+TEST_CASE("no MFU is promised of a run that cannot be", "[diagnose]") {
+    const Diagnosed d{facts_of({steps(30, 1000) + steps(30, 1100, 1030)}, llama())};
+
+    REQUIRE(d.facts.training.front().mfu->utilization.mfu > 1);
+    for (const auto* finding : d.diagnosis.with(diagnose::Answer::found)) {
+        CAPTURE(finding->rule->id);
+        CHECK(finding->expected.find('(') == std::string::npos);
+    }
+}
+
+TEST_CASE("a log that is cut is named and not called healthy", "[diagnose]") {
+    const TempDir folder;
+    const auto packed = folder.path() + "/well.log.gz";
+    auto* const file = ::gzopen(packed.c_str(), "wb");
+    REQUIRE(file != nullptr);
+    const auto text = steps(3000, 1000);
+    ::gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+    ::gzclose(file);
+    std::filesystem::resize_file(packed, std::filesystem::file_size(packed) / 2);
+
+    const auto ran = run({packed, "--json"});
+
+    const auto document = json::parse(ran.out);
+    CHECK(document["verdict"] == "too little to tell");
+    CHECK_THAT(document["files"][0]["trouble"].get<std::string>(), ContainsSubstring("cut"));
+    CHECK(ran.err.find("<fd:") == std::string::npos);
+    CHECK_THAT(run({packed}).out, ContainsSubstring("only a part of it"));
 }
 
 TEST_CASE("the exit status tells healthy, found and unreadable apart", "[diagnose]") {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -288,6 +289,53 @@ TEST_CASE("a node that goes down counts by itself, and what was planned does not
     CHECK(counted.planned == 1);
     // Three nodes for ten days; four hours out of service.
     CHECK(counted.exposure_s == 3 * 10.0 * day - 4 * 3600.0);
+}
+
+TEST_CASE("what is planned outside the window or the nodes is not told", "[failures]") {
+    const auto records = records_of({attempt("1", "n[1-2]", 2, 10)},
+                                    {event("n1", start + day, "DOWN", "kernel upgrade"),
+                                     event("n2", start + 8 * day, "DOWN", "kernel upgrade")});
+    diagnose::CountQuestion question;
+    question.since_s = start + 5 * day;
+    CHECK(diagnose::count_failures(records, question).value().planned == 1);
+    question.nodes = {"n1"};
+    CHECK(diagnose::count_failures(records, question).value().planned == 0);
+}
+
+TEST_CASE("an attempt that ends before it starts is not believed", "[failures]") {
+    auto reversed = attempt("2", "n1", 3, 10, "NODE_FAIL");
+    std::swap(reversed.start_s, reversed.end_s);
+    reversed.failed_node = "n1";
+    const auto counted = count(records_of({attempt("1", "n[1-2]", 2, 10), reversed}));
+    CHECK(counted.failures.empty());
+    CHECK(counted.reversed == 1);
+}
+
+TEST_CASE("records that have no time of nodes say what is missing", "[failures]") {
+    auto no_nodes = attempt("1", "", 2, 10);
+    auto no_start = attempt("1", "n1", 2, 10);
+    no_start.start_s.reset();
+    diagnose::CountQuestion all, large, late;
+    large.min_gpus = 1'000'000;
+    late.since_s = start + 1000 * day;
+    struct Case {
+        diagnose::SlurmRecords records;
+        diagnose::CountQuestion question;
+        const char* says;
+    };
+    const std::vector<Case> cases{
+        {records_of({}), all, "no job; sacct"},
+        {records_of({no_nodes}), all, "column NodeList"},
+        {records_of({no_start}), all, "column Start"},
+        {records_of({attempt("1", "n1", 2, 10)}), large, "--min-gpus"},
+        {records_of({attempt("1", "n1", 2, 10)}), late, "--since leaves nothing"},
+    };
+    for (const auto& c : cases) {
+        CAPTURE(c.says);
+        const auto counted = diagnose::count_failures(c.records, c.question);
+        REQUIRE_FALSE(counted);
+        CHECK_THAT(counted.error().message, ContainsSubstring(c.says));
+    }
 }
 
 TEST_CASE("a node's death that ends several jobs is one failure", "[failures]") {

@@ -76,6 +76,7 @@ TEST_CASE("each end has the cause that its records tell, and no more", "[postmor
     };
     const std::vector<Case> cases{
         {"NODE_FAIL", "0:0", "DOWN*", "Not responding", "node-silent", false},
+        {"NODE_FAIL", "0:0", "DOWN", "", "node-failed", false},
         {"NODE_FAIL", "0:0", "DOWN", "Node unexpectedly rebooted", "node-rebooted", false},
         {"NODE_FAIL", "0:0", "DOWN", "NHC: GPU 5 has fallen off the bus", "node-reason", true},
         {"NODE_FAIL", "0:0", "DOWN", "kernel upgrade", "node-planned", true},
@@ -224,6 +225,17 @@ TEST_CASE("railhead postmortem writes Markdown from files", "[postmortem][golden
     CHECK(text == golden("golden/postmortem.md", text));
 }
 
+TEST_CASE("GPU hours of a job whose GPUs are not known are not 0", "[postmortem]") {
+    const Alone alone;
+    const auto file =
+        alone.folder.write("sacct.txt",
+                           "JobID|State|ExitCode|NodeList|AllocNodes|Start|End\n"
+                           "12|NODE_FAIL|0:0|n[1-4]|4|2026-12-01T00:00:00|2026-12-01T10:00:00\n");
+    const auto ran = run({"postmortem", "12", "--sacct", file});
+    CHECK_THAT(ran.out, ContainsSubstring("| **lost** | not known |"));
+    CHECK_THAT(ran.out, !ContainsSubstring("0.0"));
+}
+
 TEST_CASE("railhead mtbf and lemons tell rate, definition and interval", "[failures][golden]") {
     const Alone alone;
     const auto file = alone.folder.write("sacct.txt", sacct);
@@ -270,6 +282,7 @@ TEST_CASE("wrong options and files of mtbf are told", "[failures]") {
         {{"mtbf", alone.folder.path("gone")}, "cannot open"},
         {{"lemons", file, "--for", "30d"}, "--write"},
         {{"lemons", file, "--write", "x", "--for", "30"}, "--for"},
+        {{"postmortem", "12", "--sacct", file, "--restart=-5m"}, "is negative"},
         {{"postmortem", "99", "--sacct", file}, "no job 99"},
         {{"postmortem", "12;", "--log", file}, "is no job"},
     };

@@ -103,6 +103,9 @@ Result<void> read_accelerator(const Options& options, fabric::CollectiveQuestion
     const auto& one = **found;
     question.gpu = fabric::make_gpu_part(one.name, one.scale_up_bytes_per_s.value_or(0),
                                          one.pcie_bytes_per_s.value_or(0), one.source);
+    if (question.gpu) {
+        question.gpu->per_node = one.per_node;
+    }
     if (!question.gpu) {
         return fail(Errc::unsupported,
                     fmt::format("--accelerator \"{}\": only NVIDIA's are modelled, by NCCL's "
@@ -117,8 +120,12 @@ Result<void> read_nic(const Options& options, fabric::CollectiveQuestion& questi
     if (!options.nic) {
         return {};
     }
-    if (const auto rate = job::parse_bandwidth(*options.nic)) {
-        question.nic_bytes_per_s = *rate;
+    if (job::parse_bandwidth(*options.nic)) {
+        QuantityReader reader;
+        reader.read("--nic", options.nic, Quantity::nic_rate, question.nic_bytes_per_s);
+        if (reader.error()) {
+            return tl::unexpected{*reader.error()};
+        }
         return {};
     }
     auto found = training::find_nic(training::built_in_catalogue(), *options.nic);
@@ -199,7 +206,8 @@ void add_system(CLI::App& command, Options& options) {
     command.add_option("--gpus", question.gpus, "Or GPUs, of whole nodes")
         ->check(some)
         ->group(group);
-    command.add_option("--gpus-per-node", question.gpus_per_node, "Default: 8")
+    command.add_option("--gpus-per-node", question.gpus_per_node,
+                       "Default: the usual node's; of an NVL72 rack 72")
         ->check(some)
         ->group(group);
     command.add_option("--accelerator", options.accelerator, "Of the catalogue: h100, b200, ...")
@@ -213,7 +221,7 @@ void add_system(CLI::App& command, Options& options) {
     command.add_option("--pcie", options.pcie, "The same, where there is no NVLink")->group(group);
     command.add_option("--nic", options.nic, "Rate of a NIC, 400Gb/s, or a name: ndr, efa-v2, ...")
         ->group(group);
-    command.add_option("--nics", question.nics_per_node, "NICs a node (default: one a GPU)")
+    command.add_option("--nics", question.nics_per_node, "NICs a node (default: a GPU has its share of the usual node's)")
         ->check(some)
         ->group(group);
     command

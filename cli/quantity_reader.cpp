@@ -18,6 +18,12 @@ struct Kind {
     std::string_view expected;
 };
 
+/// 400 would be GB/s, where NICs are named by Gb/s.
+std::optional<double> parse_nic_rate(std::string_view text) {
+    const bool has_unit = !text.empty() && (text.back() < '0' || text.back() > '9');
+    return has_unit ? job::parse_bandwidth(text) : std::nullopt;
+}
+
 /// In the order of Quantity.
 constexpr std::array kinds{
     Kind{job::parse_duration_s,
@@ -25,6 +31,8 @@ constexpr std::array kinds{
     Kind{job::parse_amount, "is no number: expected one as 70e9, 70B or 350M"},
     Kind{job::parse_bytes, "is no size: expected a number with its unit, as 912GB or 5.29TB"},
     Kind{job::parse_bandwidth, "is no bandwidth: expected GB/s, or 2TB/s, or 400Gb/s"},
+    Kind{parse_nic_rate,
+         "is no rate with a unit: bits or bytes? Expected one as 400Gb/s or 50GB/s"},
 };
 
 }  // namespace

@@ -18,7 +18,8 @@ enum class Quantity {
     duration,  ///< seconds
     count,
     size,      ///< bytes
-    bandwidth  ///< bytes a second
+    bandwidth,  ///< bytes a second
+    nic_rate    ///< bytes a second, never without a unit: NICs are sold by bits
 };
 
 /// Keeps the first text that is wrong.

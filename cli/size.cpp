@@ -181,7 +181,7 @@ Result<plan::MachineQuestion> read_machine(const Options& options,
         out.node_power_w = *options.node_kw * 1000;
     }
     QuantityReader reader;
-    reader.read("--nic-rate", options.nic_rate, Quantity::bandwidth, out.nic_bytes_per_s);
+    reader.read("--nic-rate", options.nic_rate, Quantity::nic_rate, out.nic_bytes_per_s);
     if (reader.error()) {
         return tl::unexpected{*reader.error()};
     }

@@ -26,6 +26,12 @@ Result<void> check_numbers(const Question& question) {
                         fmt::format("{}: {:g} is not more than 0, or too large", what, *value));
         }
     }
+    if (question.own_interval_s && question.step_s && *question.own_interval_s < *question.step_s) {
+        return fail(Errc::bad_input,
+                    fmt::format("an interval of {:g} s is shorter than one step of {:g} s: a "
+                                "checkpoint is written between steps",
+                                *question.own_interval_s, *question.step_s));
+    }
     for (const auto& count : {question.nodes, question.gpus, question.gpus_per_node,
                               question.observed_nodes, question.writers}) {
         if (count == std::uint64_t{0}) {

@@ -40,7 +40,8 @@ std::optional<GpuPart> make_gpu_part(std::string_view name, double scale_up_byte
                  is_card ? 0 : scale_up_bytes_per_s,
                  pcie_bytes_per_s,
                  false,
-                 std::move(source)};
+                 std::move(source),
+                 8};
     // GH200 are wired to each other without a switch.
     part.has_nvls =
         part.nvlink_bytes_per_s > 0 && nvls_efficiency(part.generation) > 0 && chip != "gh200";

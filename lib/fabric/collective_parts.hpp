@@ -18,13 +18,14 @@ struct GpuPart {
     double pcie_bytes_per_s = 0;
     bool has_nvls = false;  ///< the switches of the usual node can add
     std::string source;
+    std::uint64_t per_node = 8;  ///< in the usual node
 };
 
 /// A network that was named.
 struct NetworkPart {
     std::string name;
     double nic_bytes_per_s = 0;  ///< of a port, one direction
-    std::uint64_t nics_per_node = 8;
+    std::uint64_t nics_per_node = 8;  ///< of the usual node, which has 8 GPUs
     std::string source;
 };
 

@@ -108,6 +108,14 @@ void add_notes(CollectiveAnswer& answer, const CollectiveQuestion& question) {
             "The switches are taken to carry all NICs at once. An oversubscribed or shared fabric, "
             "and a PCIe slot slower than its NIC, give less.");
     }
+    const bool is_tray = question.gpu && (question.gpu->name.starts_with("gb200") ||
+                                          question.gpu->name.starts_with("gb300"));
+    constexpr std::uint64_t rack = 72;
+    if (is_tray && system.nodes > 1 && system.gpus_per_node < rack) {
+        answer.notes.emplace_back(
+            "Nodes are taken to be joined by NICs alone. Those of one NVL72 rack are joined by "
+            "NVLink: a rack is one node of 72 GPUs (--gpus-per-node 72).");
+    }
     if (question.sharp && system.nodes == 1) {
         answer.notes.emplace_back("SHARP adds in the switches between nodes: one node has none.");
     }

@@ -14,6 +14,7 @@ namespace {
 
 constexpr double giga = 1e9;
 constexpr double micro = 1e-6;
+constexpr std::uint64_t usual_gpus = 8;
 
 /// Makes the system of a question, and keeps what had to be assumed.
 class SystemMaker {
@@ -52,11 +53,14 @@ class SystemMaker {
     }
 
     Result<void> set_size() {
-        constexpr std::uint64_t usual = 8;
+        const auto& gpu = question_.gpu;
+        const auto usual = gpu ? gpu->per_node : usual_gpus;
         const auto a_node = question_.gpus_per_node.value_or(
             question_.gpus ? std::min(usual, *question_.gpus) : usual);
         if (!question_.gpus_per_node) {
-            assume("GPUs a node", std::to_string(a_node), "as most training nodes have");
+            assume("GPUs a node", std::to_string(a_node),
+                   gpu ? fmt::format("catalogue, {}: the usual node", gpu->name)
+                       : std::string{"as most training nodes have"});
         }
         if (!question_.gpus) {
             if (!question_.nodes) {
@@ -135,12 +139,8 @@ class SystemMaker {
                    fmt::format("{:g} GB/s each way", system_.nic_bytes_per_s / giga),
                    fmt::format("catalogue, {}: {}", network->name, network->source));
         }
-        system_.nics_per_node = question_.nics_per_node.value_or(network ? network->nics_per_node
-                                                                         : system_.gpus_per_node);
-        if (!question_.nics_per_node) {
-            assume("NICs a node", std::to_string(system_.nics_per_node),
-                   network ? "as the usual node has" : "a guess: one for each GPU");
-        }
+        set_nics();
+        bound_by_pcie();
         const auto told = network ? plugin_latency_us(network->name) : 0;
         system_.network_latency_us =
             question_.network_latency_s ? *question_.network_latency_s / micro : told;
@@ -150,6 +150,38 @@ class SystemMaker {
                             : "what NCCL adds for InfiniBand and RoCE");
         }
         return {};
+    }
+
+    /// As many for each GPU as the usual node has of such NICs.
+    void set_nics() {
+        if (question_.nics_per_node) {
+            system_.nics_per_node = *question_.nics_per_node;
+            return;
+        }
+        const auto& network = question_.network;
+        const auto gpus = system_.gpus_per_node;
+        system_.nics_per_node =
+            network ? std::max<std::uint64_t>(1, network->nics_per_node * gpus / usual_gpus) : gpus;
+        assume("NICs a node", std::to_string(system_.nics_per_node),
+               !network             ? std::string{"a guess: one for each GPU"}
+               : gpus == usual_gpus ? std::string{"as the usual node has"}
+                                    : fmt::format("the usual node has {} for {} GPUs",
+                                                  network->nics_per_node, usual_gpus));
+    }
+
+    /// What NICs carry goes through the PCIe link of a GPU of the node.
+    void bound_by_pcie() {
+        const auto& gpu = question_.gpu;
+        const auto gpus = static_cast<double>(system_.gpus_per_node);
+        const auto most = gpu ? gpu->pcie_bytes_per_s * gpus : 0;
+        if (!(most > 0) || system_.network_bytes_per_s() <= most) {
+            return;
+        }
+        system_.nic_bytes_per_s = most / static_cast<double>(system_.nics_per_node);
+        assume("NICs together", fmt::format("{:g} GB/s each way", most / giga),
+               fmt::format("all that {} {} of {:g} GB/s PCIe take: catalogue, {}",
+                           system_.gpus_per_node, system_.gpus_per_node == 1 ? "GPU" : "GPUs",
+                           gpu->pcie_bytes_per_s / giga, gpu->name));
     }
 
     const CollectiveQuestion& question_;

@@ -1,6 +1,7 @@
 #include "report/checkpoint.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <vector>
 
@@ -42,9 +43,14 @@ std::string interval_text(const Outcome& outcome) {
 }
 
 std::string why(const Recommendation& about) {
-    return about.reason == checkpoint::Reason::optimum
-               ? "the least is lost (Daly)"
-               : "as long as a write goes on in the background";
+    if (about.reason != checkpoint::Reason::optimum) {
+        return "as long as a write goes on in the background";
+    }
+    const bool is_one_step = about.chosen.steps && about.chosen.steps < 1.5;
+    return is_one_step && about.chosen.interval_s > about.optimum_s
+               ? fmt::format("one step, though the least would be lost at {} (Daly)",
+                             time_text(about.optimum_s))
+               : "the least is lost (Daly)";
 }
 
 std::string loss_text(const Recommendation& about) {
@@ -97,9 +103,9 @@ std::string storage_text(const checkpoint::Checkpoint& what) {
 
 std::string own_text(const Recommendation& about) {
     const auto more = about.own->lost_s - about.chosen.lost_s;
-    return fmt::format("{}: {} lost, {} more {}", interval_text(*about.own),
-                       share_text(about.own->shares.waste()), time_text(std::max(0.0, more)),
-                       span_text(about));
+    return fmt::format("{}: {} lost, {} {} {}", interval_text(*about.own),
+                       share_text(about.own->shares.waste()), time_text(std::abs(more)),
+                       more < 0 ? "less" : "more", span_text(about));
 }
 
 std::string levels_text(const Recommendation& about) {

@@ -19,8 +19,9 @@ enum class Precision { fp32, tf32, bf16, fp16, fp8, fp4 };
 /// The highest MFU that was published of an accelerator.
 struct PublishedMfu {
     Precision precision = Precision::bf16;
-    double share = 0;    ///< 0.625
-    std::string source;  ///< the run, and who printed it
+    double share = 0;        ///< 0.625
+    std::string source;      ///< the run, and who printed it
+    std::string convention;  ///< that it was counted by; empty where that is not known
 };
 
 /// What is not published is absent, never zero.

@@ -288,7 +288,7 @@ Result<MfuAnswer> answer(const MfuQuestion& question) {
             result.others.push_back(*other);
         }
     }
-    result.judgement = judge(result.utilization, accelerator, result.precision);
+    result.judgement = judge(result.utilization, accelerator, result.precision, result.others);
     if (question.printed_tflops) {
         result.printed_share = *question.printed_tflops / *peak;
     }

@@ -34,6 +34,17 @@ Judgement impossible(const Utilization& about, Precision precision) {
                         convention_text(about))};
 }
 
+/// The utilization of the run as the published one was counted, where that is known.
+const Utilization& counted_as(std::string_view convention, const Utilization& about,
+                              std::span<const Utilization> others) {
+    if (convention.empty() || about.convention->name == convention) {
+        return about;
+    }
+    const auto found = std::ranges::find_if(
+        others, [&](const Utilization& other) { return other.convention->name == convention; });
+    return found == others.end() ? about : *found;
+}
+
 }  // namespace
 
 Result<double> tokens_per_s(double sequences, double sequence, double step_s) {
@@ -87,8 +98,8 @@ double sc21_days(double parameters, double tokens, double gpus, double flops_per
     return 8 * tokens * parameters / (gpus * flops_per_s_per_gpu) / day_s;
 }
 
-Judgement judge(const Utilization& utilization, const Accelerator& accelerator,
-                Precision precision) {
+Judgement judge(const Utilization& utilization, const Accelerator& accelerator, Precision precision,
+                std::span<const Utilization> others) {
     const auto& about = utilization;
     if (about.mfu > 1) {
         return impossible(about, precision);
@@ -105,14 +116,18 @@ Judgement judge(const Utilization& utilization, const Accelerator& accelerator,
                                 accelerator.name, recomputed ? ", all of it recomputed" : "")};
         }
     }
-    if (const auto* highest = accelerator.highest(precision);
-        highest != nullptr && about.mfu > highest->share) {
+    const auto* highest = accelerator.highest(precision);
+    if (highest == nullptr) {
+        return {};
+    }
+    const auto& compared = counted_as(highest->convention, about, others);
+    if (compared.mfu > highest->share) {
         return {Doubt::question,
                 fmt::format("an MFU of {:.1f} % is above {:.1f} %, the highest published of {} in "
                             "{} ({}): does {} count full or causal attention as this run has it, "
                             "and is the peak the dense one?",
-                            about.mfu * 100, highest->share * 100, accelerator.name,
-                            to_string(precision), highest->source, convention_text(about))};
+                            compared.mfu * 100, highest->share * 100, accelerator.name,
+                            to_string(precision), highest->source, convention_text(compared))};
     }
     return {};
 }

@@ -2,6 +2,7 @@
 // needs, HFU by those that the hardware does.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "base/error.hpp"
@@ -65,7 +66,10 @@ struct Judgement {
 /// Compares a utilization with the highest published MFU of the accelerator in this precision, with
 /// the ceiling that was measured for its matmuls, and with the peak.  What a catalogue does not
 /// know raises no doubt.  Below the peak nothing is impossible.
+///
+/// The published MFU is compared with that of the same run by the same convention, which `others`
+/// may have; where they have not, with `utilization` as it is.
 [[nodiscard]] Judgement judge(const Utilization& utilization, const Accelerator& accelerator,
-                              Precision precision);
+                              Precision precision, std::span<const Utilization> others = {});
 
 }  // namespace railhead::training

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "base/toml_reader.hpp"
 #include "training/catalogue.hpp"
+#include "training/flops.hpp"
 
 namespace railhead::training {
 
@@ -115,7 +116,13 @@ void read_highest(const CatalogueReader& reader, const toml::node& value, Accele
                                      reader.fraction(read, 0, percent)(node);
                                      run.share = read / percent;
                                  }},
-                                {"source", reader.text(run.source)}});
+                                {"source", reader.text(run.source)},
+                                {"convention", reader.text(run.convention)}});
+            if (!run.convention.empty()) {
+                if (const auto known = find_convention(run.convention); !known) {
+                    reader.complain(table, known.error().message);
+                }
+            }
         })(element);
     }
 }

@@ -90,6 +90,37 @@ TEST_CASE("a measured file stands beside the model, in the table and in the pict
     CHECK(*picture == golden("golden/allreduce/measured.svg", *picture));
 }
 
+TEST_CASE("a node has the GPUs and the NICs of the catalogue", "[collective]") {
+    struct Case {
+        const char* why;
+        std::vector<std::string> words;
+        std::uint64_t gpus, nics;
+        double nic_gb_per_s;
+    };
+    const std::vector<Case> all{
+        {"a tray of NVL72", {"--accelerator", "gb200", "--nic", "ndr"}, 4, 4, 50},
+        {"a rack",
+         {"--accelerator", "gb200", "--nic", "ndr", "--gpus-per-node", "72"}, 72, 72, 50},
+        {"one GPU", {"--accelerator", "h100", "--nic", "ndr", "--gpus-per-node", "1"}, 1, 1, 50},
+        {"ports of a few to a GPU", {"--accelerator", "h100", "--nic", "efa-v2"}, 8, 32, 12.5},
+        {"PCIe of 31.5 GB/s bounds", {"--accelerator", "a100", "--nic", "ndr"}, 8, 8, 31.5},
+        {"NICs that share the PCIe of a GPU",
+         {"--accelerator", "h100", "--nic", "400Gb/s", "--nics", "8", "--gpus-per-node", "1"},
+         1, 8, 63.0 / 8},
+    };
+    for (auto [why, words, gpus, nics, nic_gb_per_s] : all) {
+        CAPTURE(why);
+        words.insert(words.end(), {"--nodes", "2", "--json"});
+        const auto ran = allreduce(words);
+        REQUIRE(ran.status == 0);
+        const auto system = nlohmann::json::parse(ran.out)["system"];
+        CAPTURE(system.dump());
+        CHECK(system["gpus_per_node"] == gpus);
+        CHECK(system["nics_per_node"] == nics);
+        CHECK(system["nic_bytes_per_s"].get<double>() == nic_gb_per_s * 1e9);
+    }
+}
+
 TEST_CASE("what is wrong on the command line is told with what was meant", "[collective]") {
     struct Wrong {
         std::vector<std::string> words;
@@ -117,6 +148,8 @@ TEST_CASE("what is wrong on the command line is told with what was meant", "[col
         {{"--gpus", "12", "--gpus-per-node", "8", "--accelerator", "h100"},
          "12 GPUs are no whole number of nodes with 8"},
         {{"--nodes", "2", "--accelerator", "h100"}, "which NICs?"},
+        {{"--nodes", "2", "--accelerator", "h100", "--nic", "400"},
+         "--nic \"400\" is no rate with a unit: bits or bytes?"},
         {{"--accelerator", "h100"}, "how many GPUs?"},
         {{"--gpus", "8", "--accelerator", "h100", "--measured", "/no/such/file"}, "/no/such/file"},
     };

@@ -261,6 +261,23 @@ TEST_CASE("a doubt names the figure it compares with, and the convention", "[tra
     CHECK_THAT(refused.reason, ContainsSubstring("989.4 TFLOP/s"));
 }
 
+TEST_CASE("a published MFU is compared by its own convention", "[training]") {
+    // 62.5 % of H100 is by full attention.
+    const auto& gpu = accelerator("h100");
+    training::Utilization full;
+    full.mfu = full.hfu = 0.64;
+    full.peak_tflops = 989.4;
+    full.convention = &convention("matrices");
+    auto simple = full;
+    simple.mfu = simple.hfu = 0.52;
+    simple.convention = &convention("6nd");
+    CHECK(training::judge(simple, gpu, Precision::bf16).doubt == Doubt::none);
+    const auto asked = training::judge(simple, gpu, Precision::bf16, {&full, 1});
+    CHECK(asked.doubt == Doubt::question);
+    CHECK_THAT(asked.reason, ContainsSubstring("64.0 % is above 62.5 %"));
+    CHECK_THAT(asked.reason, ContainsSubstring("\"matrices\""));
+}
+
 TEST_CASE("a rate that means nothing has no MFU", "[training]") {
     const auto shape = model("llama-3-8b");
     const training::Rate good{.tokens_per_s = 1e4, .gpus = 8, .peak_tflops = 989.4};

@@ -206,8 +206,9 @@ void add_system(CLI::App& command, Options& options) {
     command.add_option("--gpus", question.gpus, "Or GPUs, of whole nodes")
         ->check(some)
         ->group(group);
-    command.add_option("--gpus-per-node", question.gpus_per_node,
-                       "Default: the usual node's; of an NVL72 rack 72")
+    command
+        .add_option("--gpus-per-node", question.gpus_per_node,
+                    "Default: the usual node's; of an NVL72 rack 72")
         ->check(some)
         ->group(group);
     command.add_option("--accelerator", options.accelerator, "Of the catalogue: h100, b200, ...")
@@ -221,7 +222,9 @@ void add_system(CLI::App& command, Options& options) {
     command.add_option("--pcie", options.pcie, "The same, where there is no NVLink")->group(group);
     command.add_option("--nic", options.nic, "Rate of a NIC, 400Gb/s, or a name: ndr, efa-v2, ...")
         ->group(group);
-    command.add_option("--nics", question.nics_per_node, "NICs a node (default: a GPU has its share of the usual node's)")
+    command
+        .add_option("--nics", question.nics_per_node,
+                    "NICs a node (default: a GPU has its share of the usual node's)")
         ->check(some)
         ->group(group);
     command

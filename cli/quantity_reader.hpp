@@ -17,7 +17,7 @@ namespace railhead::cli {
 enum class Quantity {
     duration,  ///< seconds
     count,
-    size,      ///< bytes
+    size,       ///< bytes
     bandwidth,  ///< bytes a second
     nic_rate    ///< bytes a second, never without a unit: NICs are sold by bits
 };

@@ -113,10 +113,21 @@ TEST_CASE("ckpt simulates the same with the same seed", "[cli][ckpt]") {
 }
 
 TEST_CASE("an interval that is no interval is priced as one", "[cli][ckpt]") {
-    const auto output = ckpt({"--cost", "5m", "--mtbf", "24h", "--interval", "1e-300s", "--step",
-                              "1s", "--simulate", "--runs", "2", "--json"});
+    const auto output = ckpt({"--cost", "5m", "--mtbf", "24h", "--interval", "1e-300s",
+                              "--simulate", "--runs", "2", "--json"});
     CHECK(output.status == 0);
     CHECK_THAT(output.out, ContainsSubstring("\"share\": 1.0"));
+}
+
+TEST_CASE("an interval is at least a step, which may lose more than the user's", "[cli][ckpt]") {
+    const auto refused =
+        ckpt({"--cost", "5m", "--mtbf", "24h", "--step", "2d", "--interval", "1d"});
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.err, ContainsSubstring("shorter than one step of 172800 s"));
+    const auto one = ckpt({"--cost", "5m", "--mtbf", "24h", "--step", "90m", "--interval", "2h"});
+    CHECK_THAT(one.out, ContainsSubstring("less a day"));
+    const auto step = ckpt({"--cost", "5m", "--mtbf", "24h", "--step", "2d"});
+    CHECK_THAT(step.out, ContainsSubstring("1 step: one step, though"));
 }
 
 TEST_CASE("ckpt draws the curve into a file, beside the text", "[cli][ckpt]") {

@@ -99,14 +99,15 @@ TEST_CASE("a node has the GPUs and the NICs of the catalogue", "[collective]") {
     };
     const std::vector<Case> all{
         {"a tray of NVL72", {"--accelerator", "gb200", "--nic", "ndr"}, 4, 4, 50},
-        {"a rack",
-         {"--accelerator", "gb200", "--nic", "ndr", "--gpus-per-node", "72"}, 72, 72, 50},
+        {"a rack", {"--accelerator", "gb200", "--nic", "ndr", "--gpus-per-node", "72"}, 72, 72, 50},
         {"one GPU", {"--accelerator", "h100", "--nic", "ndr", "--gpus-per-node", "1"}, 1, 1, 50},
         {"ports of a few to a GPU", {"--accelerator", "h100", "--nic", "efa-v2"}, 8, 32, 12.5},
         {"PCIe of 31.5 GB/s bounds", {"--accelerator", "a100", "--nic", "ndr"}, 8, 8, 31.5},
         {"NICs that share the PCIe of a GPU",
          {"--accelerator", "h100", "--nic", "400Gb/s", "--nics", "8", "--gpus-per-node", "1"},
-         1, 8, 63.0 / 8},
+         1,
+         8,
+         63.0 / 8},
     };
     for (auto [why, words, gpus, nics, nic_gb_per_s] : all) {
         CAPTURE(why);

@@ -187,7 +187,7 @@ def test_a_job_whose_node_dies_again_and_again_is_held_with_a_reason(rig):
         # It stays dead, so the next attempt is on the other one: slurmctld's message to end the job on a
         # node that is back at once would end the new attempt.
         rig.kill_node(node)
-        assert wait_until(lambda: rig.job_info(job)["JobState"] == "PENDING", 60, 0.2), rig.job_info(job)
+        assert wait_until(lambda: rig.job_info(job)["JobState"] == "PENDING", 120, 0.2), rig.job_info(job)
         if not attempt:
             start_now(rig, job)
 

@@ -13,6 +13,7 @@
 #include "progress.hpp"
 #include "quantity_reader.hpp"
 #include "report/checkpoint.hpp"
+#include "some.hpp"
 
 namespace railhead::cli {
 
@@ -105,7 +106,6 @@ void run(const Options& options, Console& console) {
 }
 
 /// CLI11 would read -4 as a very large number.
-const CLI::Range some{std::uint64_t{1}, std::uint64_t{100'000'000}};
 const CLI::Range some_or_none{std::uint64_t{0}, std::uint64_t{10'000'000}};
 
 void add_failures(CLI::App& command, Options& options) {

@@ -13,6 +13,7 @@
 #include "progress.hpp"
 #include "report/checklist.hpp"
 #include "report/diagnosis.hpp"
+#include "some.hpp"
 #include "text_stream.hpp"
 
 namespace railhead::cli {
@@ -159,9 +160,6 @@ void run(const DiagnoseOptions& options, Console& console) {
     }
     print_diagnosis(options, *given, console);
 }
-
-/// CLI11 would read -4 as a very large number.
-const CLI::Range some{std::uint64_t{1}, std::uint64_t{100'000'000}};
 
 void add_run_options(CLI::App& command, DiagnoseOptions& options) {
     const CLI::Range of_node{std::uint64_t{1}, std::uint64_t{1024}};

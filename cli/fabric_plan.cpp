@@ -19,6 +19,7 @@
 #include "output_file.hpp"
 #include "quantity_reader.hpp"
 #include "report/fabric_plan.hpp"
+#include "some.hpp"
 
 namespace railhead::cli {
 
@@ -36,9 +37,6 @@ struct Options {
     std::string svg;
     bool json = false;
 };
-
-/// CLI11 would read -4 as a very large number.
-const CLI::Range some{std::uint64_t{1}, std::uint64_t{100'000'000}};
 
 /// "24.11" or "24.11.5", as Slurm numbers it.
 Result<std::uint32_t> parse_release(const std::string& text) {

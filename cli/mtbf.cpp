@@ -8,6 +8,7 @@
 #include "command.hpp"
 #include "report/failures.hpp"
 #include "slurm_files.hpp"
+#include "some.hpp"
 
 namespace railhead::cli {
 
@@ -49,7 +50,6 @@ void run(const Options& options, Console& console) {
 void add_mtbf(CLI::App& app, Console& console) {
     auto options = std::make_shared<Options>();
     auto* command = app.add_subcommand("mtbf", "How often nodes failed, by Slurm's own records");
-    const CLI::Range some{std::uint64_t{1}, std::uint64_t{100'000'000}};
     command
         ->add_option(
             "files", options->files,

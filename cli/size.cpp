@@ -15,6 +15,7 @@
 #include "plan/sizing.hpp"
 #include "quantity_reader.hpp"
 #include "report/size.hpp"
+#include "some.hpp"
 #include "training/catalogue.hpp"
 
 namespace railhead::cli {
@@ -266,8 +267,6 @@ void run(const Options& options, Console& console) {
         console.leave(Exit::findings);
     }
 }
-
-const CLI::Range some{std::uint64_t{1}, std::uint64_t{100'000'000}};
 
 void add_run(CLI::App& command, Options& options) {
     const std::string group = "The run";

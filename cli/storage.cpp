@@ -14,6 +14,7 @@
 #include "plan/storage.hpp"
 #include "quantity_reader.hpp"
 #include "report/storage.hpp"
+#include "some.hpp"
 
 namespace railhead::cli {
 
@@ -159,8 +160,6 @@ void run(const Options& options, Console& console) {
         console.leave(Exit::findings);
     }
 }
-
-const CLI::Range some{std::uint64_t{1}, std::uint64_t{100'000'000}};
 
 void add_store(CLI::App& command, Options& options) {
     auto& question = options.question;

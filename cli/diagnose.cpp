@@ -10,6 +10,7 @@
 #include "command.hpp"
 #include "diagnose/intake.hpp"
 #include "diagnose_options.hpp"
+#include "diagnose_run.hpp"
 #include "progress.hpp"
 #include "report/checklist.hpp"
 #include "report/diagnosis.hpp"
@@ -112,34 +113,13 @@ bool add_baseline(const DiagnoseOptions& options, const diagnose::Given& given,
 
 void print_diagnosis(const DiagnoseOptions& options, const diagnose::Given& given,
                      Console& console) {
-    report::DiagnosisReport report;
-    const auto facts = read_facts(options.files, given, report.cut, console);
-    if (!facts) {
+    const auto run = diagnose_files(options, given, console);
+    if (!run) {
         return;
     }
-    const auto rules = diagnose::all_rules();
-    report.facts = &*facts;
-    report.diagnosis = diagnose::diagnose(*facts, rules);
-    if (!report.cut.empty() && report.diagnosis.verdict == diagnose::Verdict::healthy) {
-        report.diagnosis.verdict = diagnose::Verdict::too_little;  // what was cut was not looked at
-    }
-    report.waterfall = diagnose::make_waterfall(*facts, report.diagnosis);
-    if (!add_baseline(options, given, report, console)) {
-        return;
-    }
-    console.out << (options.json ? report::diagnosis_json(report) : report::diagnosis_text(report));
-    switch (report.diagnosis.verdict) {
-        case diagnose::Verdict::healthy:
-        case diagnose::Verdict::too_little:
-            break;
-        case diagnose::Verdict::cause_found:
-        case diagnose::Verdict::symptom_only:
-            console.leave(Exit::findings);
-            break;
-        case diagnose::Verdict::nothing_to_see:
-            console.leave(Exit::usage);
-            break;
-    }
+    console.out << (options.json ? report::diagnosis_json(run->report)
+                                 : report::diagnosis_text(run->report));
+    leave(run->report.diagnosis.verdict, console);
 }
 
 void run(const DiagnoseOptions& options, Console& console) {
@@ -159,6 +139,42 @@ void run(const DiagnoseOptions& options, Console& console) {
         return console.fail(given.error());
     }
     print_diagnosis(options, *given, console);
+}
+
+}  // namespace
+
+std::unique_ptr<DiagnosisRun> diagnose_files(const DiagnoseOptions& options,
+                                             const diagnose::Given& given, Console& console) {
+    auto run = std::make_unique<DiagnosisRun>();
+    auto& report = run->report;
+    auto facts = read_facts(options.files, given, report.cut, console);
+    if (!facts) {
+        return nullptr;
+    }
+    run->facts = std::move(*facts);
+    run->rules = diagnose::all_rules();
+    report.facts = &run->facts;
+    report.diagnosis = diagnose::diagnose(run->facts, run->rules);
+    if (!report.cut.empty() && report.diagnosis.verdict == diagnose::Verdict::healthy) {
+        report.diagnosis.verdict = diagnose::Verdict::too_little;  // what was cut was not looked at
+    }
+    report.waterfall = diagnose::make_waterfall(run->facts, report.diagnosis);
+    return add_baseline(options, given, report, console) ? std::move(run) : nullptr;
+}
+
+void leave(diagnose::Verdict verdict, Console& console) {
+    switch (verdict) {
+        case diagnose::Verdict::healthy:
+        case diagnose::Verdict::too_little:
+            break;
+        case diagnose::Verdict::cause_found:
+        case diagnose::Verdict::symptom_only:
+            console.leave(Exit::findings);
+            break;
+        case diagnose::Verdict::nothing_to_see:
+            console.leave(Exit::usage);
+            break;
+    }
 }
 
 void add_run_options(CLI::App& command, DiagnoseOptions& options) {
@@ -181,8 +197,6 @@ void add_run_options(CLI::App& command, DiagnoseOptions& options) {
     command.add_option("--recompute", options.recompute, "Of activations")
         ->check(CLI::IsMember({"none", "selective", "full"}));
 }
-
-}  // namespace
 
 void add_diagnose(CLI::App& app, Console& console) {
     auto options = std::make_shared<DiagnoseOptions>();

@@ -1,24 +1,18 @@
 // railhead fabric show: an existing topology as table, tree and picture.
 #include "fabric_show.hpp"
 
-#include <algorithm>
-#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "base/file.hpp"
-#include "base/text.hpp"
 #include "fabric/cluster.hpp"
 #include "fabric/conf_tree.hpp"
-#include "fabric/topology_yaml.hpp"
 #include "output_file.hpp"
 #include "report/fabric_show.hpp"
+#include "topology_file.hpp"
 
 namespace railhead::cli {
 
@@ -31,10 +25,6 @@ struct Options {
     std::string svg;
     bool json = false;
 };
-
-bool is_yaml(std::string_view file) {
-    return file.ends_with(".yaml") || file.ends_with(".yml");
-}
 
 /// The slurm.conf that was named, else the one beside the topology; none is no fault then.
 Result<std::optional<fabric::Cluster>> read_cluster(const Options& options,
@@ -53,64 +43,16 @@ Result<std::optional<fabric::Cluster>> read_cluster(const Options& options,
     return propagate(cluster);
 }
 
-Result<std::vector<fabric::Fabric>> read_fabrics(const Options& options, std::string_view plugin,
-                                                 std::vector<Error>& warnings) {
-    const auto text = read_file(options.file);
-    if (!text) {
-        return tl::unexpected<Error>{text.error()};
-    }
-    if (is_yaml(options.file)) {
-        return fabric::parse_topology_yaml(*text, options.file, &warnings);
-    }
-    auto fabric = fabric::parse_topology_conf(*text, options.file, &warnings);
-    if (!fabric) {
-        return propagate(fabric);
-    }
-    if (fabric->switches.empty() && fabric->blocks.empty()) {
-        return fail(Errc::bad_input,
-                    fmt::format("\"{}\" is no topology: it has neither SwitchName= nor BlockName= "
-                                "lines; give a topology.conf or a topology.yaml",
-                                printable(options.file)));
-    }
-    if (!fabric->switches.empty() && !fabric->blocks.empty()) {
-        fabric::choose_kind(*fabric, plugin);
-    }
-    std::vector<fabric::Fabric> fabrics;
-    fabrics.push_back(std::move(*fabric));
-    return fabrics;
-}
-
-void warn(const std::vector<Error>& warnings, Console& console) {
-    constexpr std::size_t most = 20;
-    for (std::size_t i = 0; i < std::min(most, warnings.size()); ++i) {
-        console.warn(warnings[i]);
-    }
-    if (warnings.size() > most) {
-        console.warn({Errc::bad_input, fmt::format("and {} more", warnings.size() - most), {}});
-    }
-}
-
-/// The one that was named, else the default one, else the first.
-Result<const report::ShownFabric*> find_drawn(const std::vector<report::ShownFabric>& fabrics,
-                                              const std::string& name) {
-    const auto found = std::ranges::find_if(fabrics, [&](const report::ShownFabric& one) {
-        return name.empty() ? one.fabric.is_default : one.fabric.name == name;
-    });
-    if (found != fabrics.end()) {
-        return &*found;
-    }
-    if (!name.empty() || fabrics.empty()) {
-        return fail(Errc::not_found, fmt::format("no topology \"{}\" to draw", printable(name)));
-    }
-    return &fabrics.front();
-}
-
 Result<> draw(const Options& options, const std::vector<report::ShownFabric>& shown) {
-    auto one = find_drawn(shown, options.name);
-    if (!one) {
-        return propagate(one);
+    std::vector<const fabric::Fabric*> fabrics;
+    for (const auto& one : shown) {
+        fabrics.push_back(&one.fabric);
     }
-    return write_file(options.svg, report::fabric_show_svg(**one, options.file));
+    const auto which = find_topology(fabrics, options.name);
+    if (!which) {
+        return tl::unexpected{which.error()};
+    }
+    return write_file(options.svg, report::fabric_show_svg(shown[*which], options.file));
 }
 
 void run(const Options& options, Console& console) {
@@ -120,8 +62,9 @@ void run(const Options& options, Console& console) {
         return console.fail(cluster.error());
     }
     const auto* known = *cluster ? &**cluster : nullptr;
-    auto fabrics = read_fabrics(options, known != nullptr ? known->topology_plugin : "", warnings);
-    warn(warnings, console);
+    auto fabrics =
+        read_topology(options.file, known != nullptr ? known->topology_plugin : "", warnings);
+    warn_of_topology(warnings, console);
     if (!fabrics) {
         return console.fail(fabrics.error());
     }

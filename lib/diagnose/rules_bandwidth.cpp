@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "diagnose/modelled.hpp"
 #include "diagnose/rules.hpp"
 #include "training/catalogue.hpp"
 
@@ -131,17 +132,6 @@ Finding slow_network(const Facts& facts, const BandwidthFacts& one) {
 
 Finding find_slow_network(const Facts& facts) {
     return over_tables(facts, [&](const BandwidthFacts& one) { return slow_network(facts, one); });
-}
-
-/// By the name that the driver gives it: "NVIDIA A100-SXM4-80GB", "Tesla V100-SXM2-32GB".
-const training::Accelerator* accelerator_of(std::string_view device) {
-    for (const std::string_view maker : {"NVIDIA ", "Tesla "}) {
-        if (device.starts_with(maker)) {
-            device.remove_prefix(maker.size());
-        }
-    }
-    const auto found = training::find_accelerator(training::built_in_catalogue(), device);
-    return found ? *found : nullptr;
 }
 
 Finding find_lost_nvlink(const Facts& facts) {

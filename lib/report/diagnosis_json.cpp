@@ -1,4 +1,6 @@
-#include <nlohmann/json.hpp>
+#include "report/diagnosis_json.hpp"
+
+#include <utility>
 
 #include "report/diagnosis.hpp"
 #include "report/json_parts.hpp"
@@ -96,7 +98,7 @@ json comparison_json(const DiagnosisReport& report) {
 
 }  // namespace
 
-std::string diagnosis_json(const DiagnosisReport& report) {
+json diagnosis_document(const DiagnosisReport& report) {
     auto findings = json::array();
     for (const auto* finding : report.diagnosis.with(Answer::found)) {
         findings.push_back(finding_json(*report.facts, *finding));
@@ -110,7 +112,7 @@ std::string diagnosis_json(const DiagnosisReport& report) {
         unknown.push_back(unknown_json(*finding));
     }
     const auto* training = report.facts->main_training();
-    const json document = {
+    return {
         {"schema", "railhead.diagnose/1"},
         {"verdict", name_of(report.diagnosis.verdict)},
         {"files", files_json(report)},
@@ -120,7 +122,10 @@ std::string diagnosis_json(const DiagnosisReport& report) {
         {"waterfall", waterfall_json(report.waterfall)},
         {"mfu_needs", training != nullptr ? json(training->mfu_needs) : json::array()},
         {"comparison", comparison_json(report)}};
-    return document_text(document);
+}
+
+std::string diagnosis_json(const DiagnosisReport& report) {
+    return document_text(diagnosis_document(report));
 }
 
 }  // namespace railhead::report

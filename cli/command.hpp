@@ -51,6 +51,7 @@ void add_order(CLI::App& app, Console& console);
 void add_policy(CLI::App& app, Console& console);
 void add_postmortem(CLI::App& app, Console& console);
 void add_rails(CLI::App& app, Console& console);
+void add_report(CLI::App& app, Console& console);
 void add_size(CLI::App& app, Console& console);
 void add_storage(CLI::App& app, Console& console);
 void add_verify_placement(CLI::App& app, Console& console);

@@ -62,6 +62,7 @@ int run(const std::vector<std::string>& arguments, Console& console) {
     add_mtbf(app, console);
     add_lemons(app, console);
     add_postmortem(app, console);
+    add_report(app, console);
     auto words = arguments;
     auto command = cut_command(words);
     add_exec(app, console, std::move(command));

@@ -91,7 +91,7 @@ enter_chroot() {
         exec chroot "$dir" /usr/bin/env --chdir=/railhead/main "$@"
     ' enter_chroot "$dir" "$root" "$builds" "$cache/ccache" \
         --ignore-environment PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 TERM="${TERM:-dumb}" \
-        CCACHE_DIR=/railhead/ccache PYTHONDONTWRITEBYTECODE=1 RAILHEAD_BEGUN="$RAILHEAD_BEGUN" \
+        CCACHE_DIR=/railhead/ccache RAILHEAD_CHROOT=1 PYTHONDONTWRITEBYTECODE=1 RAILHEAD_BEGUN="$RAILHEAD_BEGUN" \
         RAILHEAD_WERROR="${RAILHEAD_WERROR:-}" \
         ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
         "$@"

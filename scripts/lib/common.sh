@@ -152,6 +152,18 @@ apt_get() {
     DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -o Acquire::Retries=2 "$@"
 }
 
+# The chart library of the page that railhead report writes, as page/package-lock.json pins it.  A chroot, where page/
+# cannot be written, has it from here.
+fetch_chart_library() {
+    local have=page/node_modules/.package-lock.json
+    [[ ! $have -nt page/package-lock.json || ! $have -nt page/package.json ]] || return 0
+    command -v npm >/dev/null || install_packages npm
+    mkdir -p build
+    step "fetch the chart library of railhead report" \
+        flock build/npm.lock npm --prefix page ci --ignore-scripts --no-audit --no-fund ||
+        die "cannot fetch the chart library from the npm registry; -DRAILHEAD_REPORT=OFF builds without it"
+}
+
 # -- builds ---------------------------------------------------------------------------------
 
 # build PRESET [TARGET]...: configures and builds in build/PRESET, which is ours until the script ends.
@@ -162,6 +174,7 @@ build() {
     [[ -z ${RAILHEAD_WERROR:-} ]] || options+=("-DRAILHEAD_WERROR=$RAILHEAD_WERROR")
     [[ ! -w $cache ]] || export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
     export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 # objects of another checkout will do
+    [[ $preset == demo ]] || fetch_chart_library
     lock "$root/build/$preset/.lock"
     logs=$root/build/$preset/logs
     step "configure $preset" cmake --preset "$preset" "${options[@]}" &&

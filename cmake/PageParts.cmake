@@ -2,7 +2,7 @@
 # page/package-lock.json pins it, by version and hash.  Nothing is compiled: uPlot has no dependency and comes
 # minified, and our own scripts are one after the other in one function.
 set(page_folder "${PROJECT_SOURCE_DIR}/page")
-set(page_scripts base theme findings waterfall steps collectives filter placement ranks print main)
+set(page_scripts base theme findings waterfall chart steps collectives filter placement ranks print main)
 
 # Runs npm where uPlot is not there, or is another version than the one that is pinned.
 function(fetch_chart_library)

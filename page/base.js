@@ -49,7 +49,12 @@ function seconds(time) {
   if (time === null || !Number.isFinite(time)) {
     return "–";
   }
-  const [unit, factor] = [["s", 1], ["ms", 1e3], ["µs", 1e6], ["ns", 1e9]].find(([, by]) => time * by >= 1) ?? ["ns", 1e9];
+  const [unit, factor] = [
+    ["s", 1],
+    ["ms", 1e3],
+    ["µs", 1e6],
+    ["ns", 1e9],
+  ].find(([, by]) => time * by >= 1) ?? ["ns", 1e9];
   return `${short(time * factor)} ${unit}`;
 }
 
@@ -57,11 +62,33 @@ function seconds(time) {
 function makeTable(caption, columns, rows) {
   const isNumber = columns.map((column) => column.startsWith("#"));
   const isNarrow = columns.length <= 4 && isNumber.slice(1).every(Boolean);
-  return make("table", { class: isNarrow ? "narrow" : null }, caption ? make("caption", null, caption) : null,
-    make("thead", null, make("tr", null, columns.map((column, i) =>
-      make("th", { scope: "col", class: isNumber[i] ? "n" : null }, column.replace(/^#/, ""))))),
-    make("tbody", null, rows.map((row) => make("tr", null, row.map((cell, i) =>
-      make("td", { class: isNumber[i] ? "n" : null }, cell))))));
+  return make(
+    "table",
+    { class: isNarrow ? "narrow" : null },
+    caption ? make("caption", null, caption) : null,
+    make(
+      "thead",
+      null,
+      make(
+        "tr",
+        null,
+        columns.map((column, i) =>
+          make("th", { scope: "col", class: isNumber[i] ? "n" : null }, column.replace(/^#/, "")),
+        ),
+      ),
+    ),
+    make(
+      "tbody",
+      null,
+      rows.map((row) =>
+        make(
+          "tr",
+          null,
+          row.map((cell, i) => make("td", { class: isNumber[i] ? "n" : null }, cell)),
+        ),
+      ),
+    ),
+  );
 }
 
 /// "As a table", made when it is opened for the first time: it may be long.

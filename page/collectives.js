@@ -1,8 +1,12 @@
 // Tables of nccl-tests beside the model of them.
 function tableCaption(table) {
-  return [`${table.file}: `, table.ranks > 0 ? `${counted(table.ranks, "rank")} on ${counted(table.hosts, "node")}` : "ranks not listed",
-    table.device ? `, ${table.device}` : "", table.nccl ? `, NCCL ${table.nccl}` : "",
-    table.average === null ? "" : `, average ${short(table.average)} GB/s`];
+  return [
+    `${table.file}: `,
+    table.ranks > 0 ? `${counted(table.ranks, "rank")} on ${counted(table.hosts, "node")}` : "ranks not listed",
+    table.device ? `, ${table.device}` : "",
+    table.nccl ? `, NCCL ${table.nccl}` : "",
+    table.average === null ? "" : `, average ${short(table.average)} GB/s`,
+  ];
 }
 
 /// Columns over all sizes that were measured or modelled.
@@ -10,7 +14,9 @@ function curveColumns(table) {
   const curve = table.model ? table.model.curve : [];
   const least = table.rows.reduce((a, row) => Math.min(a, row[0]), Infinity);
   const most = table.rows.reduce((a, row) => Math.max(a, row[0]), 0);
-  const modelled = new Map(curve.filter((one) => one[0] >= least / 2 && one[0] <= most * 2).map((one) => [one[0], one]));
+  const modelled = new Map(
+    curve.filter((one) => one[0] >= least / 2 && one[0] <= most * 2).map((one) => [one[0], one]),
+  );
   (table.model?.rows ?? []).forEach((one) => modelled.set(one[0], one));
   const measured = new Map(table.rows.map((row) => [row[0], row]));
   const sizes = [...new Set([...modelled.keys(), ...measured.keys()])].sort((a, b) => a - b);
@@ -21,8 +27,13 @@ function describeSize(columns, i) {
   const bytes = columns.sizes[i];
   const seen = columns.measured.get(bytes);
   const model = columns.modelled.get(bytes);
-  return [size(bytes), seen ? `measured ${short(seen[2])} GB/s in ${seconds(seen[1] / 1e6)}` : null,
-    model ? `modelled ${short(model[2])} GB/s in ${seconds(model[1] / 1e6)}, ${model[3]}` : null].filter(Boolean).join(", ");
+  return [
+    size(bytes),
+    seen ? `measured ${short(seen[2])} GB/s in ${seconds(seen[1] / 1e6)}` : null,
+    model ? `modelled ${short(model[2])} GB/s in ${seconds(model[1] / 1e6)}, ${model[3]}` : null,
+  ]
+    .filter(Boolean)
+    .join(", ");
 }
 
 function addCurves(figure, table) {
@@ -34,26 +45,58 @@ function addCurves(figure, table) {
   if (ceiling !== null) {
     values.push(sizes.map(() => ceiling));
   }
-  addChart(figure, `Bus bandwidth over size, ${table.file}`, () => ({
-    scales: { x: { time: false, distr: 3, log: 2 }, y: { range: (self, min, max) => [0, Math.max(1e-3, max) * 1.08] } },
-    axes: [axisX({ label: "size", values: (self, ticks) => ticks.map((tick) => tick === null ? "" : size(tick)), space: 70 }),
-      axisY({ label: "bus bandwidth, GB/s" })],
-    series: [{ label: "size" }, line("measured", "orange", { points: { show: true, size: 7, stroke: color("orange"), fill: color("page"), width: 1.5 } }),
-      line("modelled", "blue", { points: { show: false }, dash: [8, 3] }),
-      ...(ceiling === null ? [] : [line(`NVIDIA's figure for ${table.model.ceiling_of}`, "dim", { points: { show: false }, dash: [2, 4] })])],
-    legend: { live: false },
-  }), values, (i) => describeSize(columns, i));
+  addChart(
+    figure,
+    `Bus bandwidth over size, ${table.file}`,
+    () => ({
+      scales: {
+        x: { time: false, distr: 3, log: 2 },
+        y: { range: (self, min, max) => [0, Math.max(1e-3, max) * 1.08] },
+      },
+      axes: [
+        axisX({
+          label: "size",
+          values: (self, ticks) => ticks.map((tick) => (tick === null ? "" : size(tick))),
+          space: 70,
+        }),
+        axisY({ label: "bus bandwidth, GB/s" }),
+      ],
+      series: [
+        { label: "size" },
+        line("measured", "orange", {
+          points: { show: true, size: 7, stroke: color("orange"), fill: color("page"), width: 1.5 },
+        }),
+        line("modelled", "blue", { points: { show: false }, dash: [8, 3] }),
+        ...(ceiling === null
+          ? []
+          : [line(`NVIDIA's figure for ${table.model.ceiling_of}`, "dim", { points: { show: false }, dash: [2, 4] })]),
+      ],
+      legend: { live: false },
+    }),
+    values,
+    (i) => describeSize(columns, i),
+  );
 }
 
 function comparedTable(table) {
   const models = table.model ? table.model.rows : [];
   const rows = table.rows.map((row, i) => {
     const model = models[i];
-    return [size(row[0]), seconds(row[1] / 1e6), model ? seconds(model[1] / 1e6) : "–",
-      model ? percent(row[1] / model[1] - 1) : "–", short(row[2]), model ? short(model[2]) : "–", model ? model[3] : ""];
+    return [
+      size(row[0]),
+      seconds(row[1] / 1e6),
+      model ? seconds(model[1] / 1e6) : "–",
+      model ? percent(row[1] / model[1] - 1) : "–",
+      short(row[2]),
+      model ? short(model[2]) : "–",
+      model ? model[3] : "",
+    ];
   });
-  return makeTable("Time, out of place; what was measured over the model less 1; bus bandwidth in GB/s",
-    ["#Size", "#Measured", "#Modelled", "#Slower by", "#Measured GB/s", "#Modelled GB/s", "NCCL takes"], rows);
+  return makeTable(
+    "Time, out of place; what was measured over the model less 1; bus bandwidth in GB/s",
+    ["#Size", "#Measured", "#Modelled", "#Slower by", "#Measured GB/s", "#Modelled GB/s", "NCCL takes"],
+    rows,
+  );
 }
 
 function drawTable(table) {
@@ -68,9 +111,19 @@ function drawTable(table) {
   }
   parts.push(tableBehind("Rows as a table", () => comparedTable(table)));
   if (table.model) {
-    parts.push(make("details", null, make("summary", null, "What the model assumes"),
-      makeTable(null, ["What", "Value", "Source"], table.model.assumed.map((one) => [one.what, one.value, one.source])),
-      table.model.notes.map((note) => make("p", null, note))));
+    parts.push(
+      make(
+        "details",
+        null,
+        make("summary", null, "What the model assumes"),
+        makeTable(
+          null,
+          ["What", "Value", "Source"],
+          table.model.assumed.map((one) => [one.what, one.value, one.source]),
+        ),
+        table.model.notes.map((note) => make("p", null, note)),
+      ),
+    );
   }
   return parts;
 }

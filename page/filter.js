@@ -1,6 +1,6 @@
 // One filter for findings, nodes and ranks.  Words are parts of names, all of which have to be there; a number is also
 // that of a rank.
-const filterers = [];  // each takes the words and says what is left: "3 of 2,048 nodes"
+const filterers = []; // each takes the words and says what is left: "3 of 2,048 nodes"
 
 function onFilter(apply) {
   filterers.push(apply);

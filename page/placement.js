@@ -1,7 +1,11 @@
 // The nodes on their leaves: a cell for each node, on a canvas of which only what is seen is drawn.
 const placement = data.placement;
 const nodeCount = placement.node.length;
-const idle = 0, inJob = 1, follows = 2, warned = 3;  // states of a node
+// States of a node.
+const idle = 0;
+const inJob = 1;
+const follows = 2;
+const warned = 3;
 
 /// What ranks said, by node.
 const nodes = (() => {
@@ -19,12 +23,17 @@ const nodes = (() => {
       state[node] = Math.max(state[node], warning.follows ? follows : warned);
     }
   }
-  const leafOf = (node) => placement.leaf[node] < 0 ? "" : placement.leaves[placement.leaf[node]];
+  const leafOf = (node) => (placement.leaf[node] < 0 ? "" : placement.leaves[placement.leaf[node]]);
   const text = placement.node.map((name, node) => `${name} ${leafOf(node)}`.toLowerCase());
   return { state, ranksOf, leafOf, text, isShown: new Uint8Array(nodeCount).fill(1) };
 })();
 
-const stateNames = ["not of the job", "of the job", "of the job; warnings that follow from others", "of the job; warnings of its own"];
+const stateNames = [
+  "not of the job",
+  "of the job",
+  "of the job; warnings that follow from others",
+  "of the job; warnings of its own",
+];
 
 /// Cells differ in shape as well as in colour: an outline, a square, a square with a bar, one with a cross.
 function drawCell(pen, x, y, side, state, isDim) {
@@ -82,7 +91,7 @@ class FabricMap {
     this.host = host;
     this.readout = readout;
     this.jobOnly = jobOnly;
-    this.at = null;  // { line, column } under the cursor
+    this.at = null; // { line, column } under the cursor
     this.tall = make("div", { class: "tall" });
     this.canvas = make("canvas", { "aria-hidden": "true" });
     this.tall.append(this.canvas);
@@ -130,12 +139,18 @@ class FabricMap {
       pen.fillStyle = color("dim");
       pen.fillText(fitted(pen, this.lines[i].name, cell.label - 20), 8, y + cell.side / 2 + 1);
       this.lines[i].nodes.forEach((node, column) =>
-        drawCell(pen, cell.label + column * cell.step, y, cell.side, nodes.state[node], !nodes.isShown[node]));
+        drawCell(pen, cell.label + column * cell.step, y, cell.side, nodes.state[node], !nodes.isShown[node]),
+      );
     }
     if (this.at && !isPrinting) {
       pen.strokeStyle = color("text");
       pen.lineWidth = 2;
-      pen.strokeRect(cell.label + this.at.column * cell.step - 1.5, 4 + this.at.line * cell.line - top - 1.5, cell.side + 3, cell.side + 3);
+      pen.strokeRect(
+        cell.label + this.at.column * cell.step - 1.5,
+        4 + this.at.line * cell.line - top - 1.5,
+        cell.side + 3,
+        cell.side + 3,
+      );
     }
   }
 
@@ -164,7 +179,14 @@ class FabricMap {
   }
 
   onKey(event) {
-    const moves = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], Home: [-Infinity, 0], End: [Infinity, 0] };
+    const moves = {
+      ArrowLeft: [0, -1],
+      ArrowRight: [0, 1],
+      ArrowUp: [-1, 0],
+      ArrowDown: [1, 0],
+      Home: [-Infinity, 0],
+      End: [Infinity, 0],
+    };
     if (event.key === "Enter") {
       event.preventDefault();
       this.open();
@@ -206,8 +228,14 @@ function fitted(pen, text, width) {
 function nodeText(node) {
   const leaf = nodes.leafOf(node);
   const ranks = nodes.ranksOf[node].length;
-  return [placement.node[node], leaf ? `${leafWord} ${leaf}` : null, stateNames[nodes.state[node]],
-    ranks > 0 ? counted(ranks, "rank") : null].filter(Boolean).join(", ");
+  return [
+    placement.node[node],
+    leaf ? `${leafWord} ${leaf}` : null,
+    stateNames[nodes.state[node]],
+    ranks > 0 ? counted(ranks, "rank") : null,
+  ]
+    .filter(Boolean)
+    .join(", ");
 }
 
 function placementLegend() {
@@ -240,17 +268,23 @@ function leafTable() {
   }
   const all = off[2] > 0 ? [...rows, off] : rows;
   const most = 2000;
-  return makeTable(all.length > most ? `The first ${count(most)} of ${count(all.length)}` : null,
+  return makeTable(
+    all.length > most ? `The first ${count(most)} of ${count(all.length)}` : null,
     [leafWord[0].toUpperCase() + leafWord.slice(1), "#Nodes of the job", "#Nodes", "#With warnings"],
-    all.slice(0, most).map((row) => [row[0], count(row[1]), count(row[2]), count(row[3])]));
+    all.slice(0, most).map((row) => [row[0], count(row[1]), count(row[2]), count(row[3])]),
+  );
 }
 
 function placementText() {
   if (!placement.topology) {
     return "No topology was given: --topology topology.conf shows on which leaves the nodes are.";
   }
-  const least = placement.least > 0 ? `; ${counted(placement.least, leafWord, leavesWord)} could hold as many on an idle fabric` : "";
-  const off = placement.off_fabric > 0 ? ` ${counted(placement.off_fabric, "node")} of the job are not in the topology.` : "";
+  const least =
+    placement.least > 0
+      ? `; ${counted(placement.least, leafWord, leavesWord)} could hold as many on an idle fabric`
+      : "";
+  const off =
+    placement.off_fabric > 0 ? ` ${counted(placement.off_fabric, "node")} of the job are not in the topology.` : "";
   return `${counted(placement.job_nodes, "node")} of the job on ${counted(placement.span, leafWord, leavesWord)} of ${count(placement.leaves.length)} in ${placement.topology}${least}.${off}`;
 }
 
@@ -262,8 +296,13 @@ function drawPlacement() {
   }
   const jobOnly = make("input", { type: "checkbox", id: "job-only" });
   jobOnly.checked = placement.leaves.length > 40 && placement.job_nodes > 0;
-  const host = make("div", { class: "map", tabindex: "0", role: "img", id: "map",
-    "aria-label": `Nodes by ${leafWord}. Arrow keys move from node to node, Enter shows one, Escape leaves it. A table follows.` });
+  const host = make("div", {
+    class: "map",
+    tabindex: "0",
+    role: "img",
+    id: "map",
+    "aria-label": `Nodes by ${leafWord}. Arrow keys move from node to node, Enter shows one, Escape leaves it. A table follows.`,
+  });
   const readout = make("p", { class: "readout", role: "status", "aria-live": "polite" });
   section.append(make("p", null, placementText()), placementLegend());
   if (placement.leaves.length > 0) {

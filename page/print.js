@@ -7,11 +7,24 @@ function printedRanks() {
       all.push(i);
     }
   }
-  return make("div", { id: "printed-ranks" }, makeTable(
-    `${counted(rankCount, "rank")}, ${count(all.length)} with warnings${all.length > most ? `, of which the first ${most}` : ""}`,
-    ["#Rank", "Host", "#GPU", "#Warnings", "First warning", "At"],
-    all.slice(0, most).map((i) => [textIn(rankColumns[0], i), hostOf(i), textIn(rankColumns[3], i), String(ranks.warned[i]),
-      warningOf(i).kind, placeOf(i)])));
+  return make(
+    "div",
+    { id: "printed-ranks" },
+    makeTable(
+      `${counted(rankCount, "rank")}, ${count(all.length)} with warnings${all.length > most ? `, of which the first ${most}` : ""}`,
+      ["#Rank", "Host", "#GPU", "#Warnings", "First warning", "At"],
+      all
+        .slice(0, most)
+        .map((i) => [
+          textIn(rankColumns[0], i),
+          hostOf(i),
+          textIn(rankColumns[3], i),
+          String(ranks.warned[i]),
+          warningOf(i).kind,
+          placeOf(i),
+        ]),
+    ),
+  );
 }
 
 function startPrint() {
@@ -20,7 +33,9 @@ function startPrint() {
   addEventListener("beforeprint", () => {
     isPrinting = true;
     opened = [...document.querySelectorAll(".finding details:not([open])")];
-    opened.forEach((one) => { one.open = true; });
+    opened.forEach((one) => {
+      one.open = true;
+    });
     if (rankCount > 0) {
       byId("ranks").append(printedRanks());
     }
@@ -29,7 +44,9 @@ function startPrint() {
   });
   addEventListener("afterprint", () => {
     isPrinting = false;
-    opened.forEach((one) => { one.open = false; });
+    opened.forEach((one) => {
+      one.open = false;
+    });
     byId("printed-ranks")?.remove();
     applyTheme();
     redrawAll();

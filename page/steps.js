@@ -1,66 +1,9 @@
-// Charts over x, drawn by uPlot on a canvas; a keyboard does in them what a pointer does.  The time of a step, the loss.
+// The time of each step, and the loss.
 
-const axisFont = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif";
-
-function axis(more) {
-  return { stroke: color("dim"), font: axisFont, labelFont: axisFont, labelSize: 18, labelGap: 0, grid: { stroke: color("grid"), width: 1 },
-    ticks: { stroke: color("line"), width: 1 }, ...more };
-}
-
-const axisX = (more) => axis({ size: 30, ...more });
-const axisY = (more) => axis({ size: 58, ...more });
-const line = (label, hue, more) => ({ label, stroke: color(hue), width: 1.5, spanGaps: true, ...more });
-const dots = (label, hue, more) => ({ label, stroke: color(hue), paths: () => null,
-  points: { show: true, size: 7, width: 1.5, stroke: color(hue), fill: color("page") }, ...more });
-
-/// Left and right move the cursor (with Shift by a tenth), + and - zoom about it, Escape shows all.
-function moveByKey(chart, event) {
-  const xs = chart.data[0];
-  const last = xs.length - 1;
-  const at = chart.cursor.idx ?? 0;
-  const by = event.shiftKey ? Math.max(1, Math.round(last / 10)) : 1;
-  const { min, max } = chart.scales.x;
-  const go = (to) => {
-    const idx = Math.min(last, Math.max(0, to));
-    chart.setCursor({ left: chart.valToPos(xs[idx], "x"), top: chart.over.clientHeight / 2 });
-  };
-  const zoom = (factor) => {
-    const middle = xs[at];
-    const half = (max - min) / 2 * factor;
-    chart.setScale("x", { min: Math.max(xs[0], middle - half), max: Math.min(xs[last], middle + half) });
-  };
-  const keys = { ArrowLeft: () => go(at - by), ArrowRight: () => go(at + by), Home: () => go(0), End: () => go(last),
-    "+": () => zoom(0.5), "-": () => zoom(2), Escape: () => chart.setScale("x", { min: xs[0], max: xs[last] }) };
-  const key = keys[event.key];
-  if (key && !event.ctrlKey && !event.metaKey && !event.altKey) {
-    event.preventDefault();
-    key();
-  }
-}
-
-/// A chart that follows the theme and the width.  `options()` is asked for anew each time; `describe(i)` says what
-/// stands at a place, for the line below the chart, which is read out.
-function addChart(figure, label, options, values, describe) {
-  const host = make("div", { class: "chart", tabindex: "0", role: "img",
-    "aria-label": `${label}. Left and right arrows read values, plus and minus zoom, Escape shows all. A table follows.` });
-  const readout = make("p", { class: "readout", role: "status", "aria-live": "polite" });
-  figure.append(host, readout);
-  let chart = null;
-  host.addEventListener("keydown", (event) => moveByKey(chart, event));
-  onRedraw(() => {
-    const scale = chart ? { min: chart.scales.x.min, max: chart.scales.x.max } : null;
-    chart?.destroy();
-    chart = new uPlot({ width: isPrinting ? paperWidth : Math.max(280, figure.clientWidth), height: 260, ...options(),
-      hooks: { setCursor: [(self) => {
-        readout.textContent = self.cursor.idx === null || self.cursor.idx === undefined ? "" : describe(self.cursor.idx);
-      }] } }, values, host);
-    if (scale && scale.min !== null) {
-      chart.setScale("x", scale);
-    }
-  });
-}
-
-const afterValidation = 1, afterCheckpoint = 2, afterStart = 4;
+// Marks of a step, added.
+const afterValidation = 1;
+const afterCheckpoint = 2;
+const afterStart = 4;
 
 /// By iteration where those ascend; a run that went back is shown by line of the log.
 function stepAxis(steps) {
@@ -70,11 +13,20 @@ function stepAxis(steps) {
 
 function stepText(steps, i) {
   const marks = steps.marks[i];
-  const after = [marks & afterStart && "the start", marks & afterCheckpoint && "a checkpoint",
-    marks & afterValidation && "a validation"].filter(Boolean);
-  return [`Iteration ${count(steps.iteration[i])}`, steps.time[i] === null ? null : `${seconds(steps.time[i])} (${steps.unit})`,
+  const after = [
+    marks & afterStart && "the start",
+    marks & afterCheckpoint && "a checkpoint",
+    marks & afterValidation && "a validation",
+  ].filter(Boolean);
+  return [
+    `Iteration ${count(steps.iteration[i])}`,
+    steps.time[i] === null ? null : `${seconds(steps.time[i])} (${steps.unit})`,
     steps.loss && steps.loss[i] !== null ? `loss ${short(steps.loss[i])}` : null,
-    after.length > 0 ? `after ${after.join(" and ")}` : null, `${steps.file}:${steps.line[i]}`].filter(Boolean).join(", ");
+    after.length > 0 ? `after ${after.join(" and ")}` : null,
+    `${steps.file}:${steps.line[i]}`,
+  ]
+    .filter(Boolean)
+    .join(", ");
 }
 
 function scaleOf(times) {
@@ -85,40 +37,73 @@ function scaleOf(times) {
 function addTimes(section, steps, xs) {
   const [unit, factor] = scaleOf(steps.time);
   const what = steps.unit.replace(/^s /, "");
-  const scaled = steps.time.map((time) => time === null ? null : time * factor);
-  const marked = (mark) => scaled.map((time, i) => steps.marks[i] & mark ? time : null);
+  const scaled = steps.time.map((time) => (time === null ? null : time * factor));
+  const marked = (mark) => scaled.map((time, i) => (steps.marks[i] & mark ? time : null));
   const filled = () => ({ points: { show: true, size: 6, stroke: color("purple"), fill: color("purple") } });
-  const marks = [{ label: "after a checkpoint", hue: "orange", values: marked(afterCheckpoint), more: () => ({}) },
-    { label: "after a validation", hue: "purple", values: marked(afterValidation), more: filled }]
-    .filter((mark) => mark.values.some((value) => value !== null));
+  const marks = [
+    { label: "after a checkpoint", hue: "orange", values: marked(afterCheckpoint), more: () => ({}) },
+    { label: "after a validation", hue: "purple", values: marked(afterValidation), more: filled },
+  ].filter((mark) => mark.values.some((value) => value !== null));
   const medians = scaled.map(() => steps.median * factor);
-  const figure = make("figure", null, make("figcaption", null,
-    `${counted(steps.lines, "line")} about steps in ${steps.file}`,
-    steps.stride > 1 ? `, of which one in ${steps.stride} is shown, by chance` : "",
-    `. Median ${seconds(steps.median)} ${what}, ${counted(steps.warm_up, "line")} of warm-up left out. Drag to zoom, double-click to see all.`));
+  const figure = make(
+    "figure",
+    null,
+    make(
+      "figcaption",
+      null,
+      `${counted(steps.lines, "line")} about steps in ${steps.file}`,
+      steps.stride > 1 ? `, of which one in ${steps.stride} is shown, by chance` : "",
+      `. Median ${seconds(steps.median)} ${what}, ${counted(steps.warm_up, "line")} of warm-up left out. Drag to zoom, double-click to see all.`,
+    ),
+  );
   section.append(figure);
-  addChart(figure, `Time of ${what}`, () => ({
-    scales: { x: { time: false } },
-    axes: [axisX({ label: xs.label }), axisY({ label: `${unit} ${what}` })],
-    series: [{ label: xs.label }, line("time", "blue", { points: { show: steps.time.length < 200 } }),
-      line("median", "dim", { dash: [6, 4], points: { show: false } }), ...marks.map((mark) => dots(mark.label, mark.hue, mark.more()))],
-    cursor: { sync: { key: "steps" } }, legend: { live: false },
-  }), [xs.values, scaled, medians, ...marks.map((mark) => mark.values)], (i) => stepText(steps, i));
+  addChart(
+    figure,
+    `Time of ${what}`,
+    () => ({
+      scales: { x: { time: false } },
+      axes: [axisX({ label: xs.label }), axisY({ label: `${unit} ${what}` })],
+      series: [
+        { label: xs.label },
+        line("time", "blue", { points: { show: steps.time.length < 200 } }),
+        line("median", "dim", { dash: [6, 4], points: { show: false } }),
+        ...marks.map((mark) => dots(mark.label, mark.hue, mark.more())),
+      ],
+      cursor: { sync: { key: "steps" } },
+      legend: { live: false },
+    }),
+    [xs.values, scaled, medians, ...marks.map((mark) => mark.values)],
+    (i) => stepText(steps, i),
+  );
 }
 
 function addLosses(section, steps, xs) {
-  const figure = make("figure", null, make("figcaption", null, "Loss",
-    steps.spikes.length > 0 ? `, with ${counted(steps.spikes.length, "spike")}` : ""));
+  const figure = make(
+    "figure",
+    null,
+    make("figcaption", null, "Loss", steps.spikes.length > 0 ? `, with ${counted(steps.spikes.length, "spike")}` : ""),
+  );
   section.append(figure);
   const spiked = new Set(steps.spikes.map((spike) => spike.line));
-  const spikes = steps.loss.map((loss, i) => spiked.has(steps.line[i]) ? loss : null);
-  addChart(figure, "Loss", () => ({
-    height: 190, scales: { x: { time: false } },
-    axes: [axisX({ label: xs.label }), axisY({ label: "loss" })],
-    series: [{ label: xs.label }, line("loss", "green", { points: { show: steps.time.length < 200 } }),
-      ...(spiked.size > 0 ? [dots("spike", "orange")] : [])],
-    cursor: { sync: { key: "steps" } }, legend: { live: false },
-  }), spiked.size > 0 ? [xs.values, steps.loss, spikes] : [xs.values, steps.loss], (i) => stepText(steps, i));
+  const spikes = steps.loss.map((loss, i) => (spiked.has(steps.line[i]) ? loss : null));
+  addChart(
+    figure,
+    "Loss",
+    () => ({
+      height: 190,
+      scales: { x: { time: false } },
+      axes: [axisX({ label: xs.label }), axisY({ label: "loss" })],
+      series: [
+        { label: xs.label },
+        line("loss", "green", { points: { show: steps.time.length < 200 } }),
+        ...(spiked.size > 0 ? [dots("spike", "orange")] : []),
+      ],
+      cursor: { sync: { key: "steps" } },
+      legend: { live: false },
+    }),
+    spiked.size > 0 ? [xs.values, steps.loss, spikes] : [xs.values, steps.loss],
+    (i) => stepText(steps, i),
+  );
 }
 
 function drawSteps() {
@@ -138,8 +123,13 @@ function drawSteps() {
     addLosses(section, steps, xs);
   }
   if (steps.levels.length > 1) {
-    section.append(makeTable("Levels of the step time", ["#From iteration", "#To iteration", "#Median"],
-      steps.levels.map((level) => [count(level.first), count(level.last), seconds(level.time)])));
+    section.append(
+      makeTable(
+        "Levels of the step time",
+        ["#From iteration", "#To iteration", "#Median"],
+        steps.levels.map((level) => [count(level.first), count(level.last), seconds(level.time)]),
+      ),
+    );
   }
   section.append(tableBehind("Steps as a table", () => stepTable(steps)));
 }
@@ -150,7 +140,12 @@ function stepTable(steps) {
   const every = Math.ceil(steps.line.length / most);
   const rows = [];
   for (let i = 0; i < steps.line.length; i += every) {
-    rows.push([count(steps.iteration[i]), seconds(steps.time[i]), steps.loss ? short(steps.loss[i]) : "", `${steps.file}:${steps.line[i]}`]);
+    rows.push([
+      count(steps.iteration[i]),
+      seconds(steps.time[i]),
+      steps.loss ? short(steps.loss[i]) : "",
+      `${steps.file}:${steps.line[i]}`,
+    ]);
   }
   return makeTable(every > 1 ? `One step in ${every}` : null, ["#Iteration", "#Time", "#Loss", "At"], rows);
 }

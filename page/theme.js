@@ -1,10 +1,10 @@
 // Light or dark: as the system has it, or as was chosen on this page.
 const themes = ["auto", "light", "dark"];
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
-const redraws = [];  // what has colours of its own: canvases
+const redraws = []; // what has colours of its own: canvases
 let theme = "auto";
 let isPrinting = false;
-const paperWidth = 640;  // of A4 and of letter, less the margins
+const paperWidth = 640; // of A4 and of letter, less the margins
 
 /// Calls `redraw` now and whenever colours or widths have changed.
 function onRedraw(redraw) {
@@ -32,7 +32,8 @@ function chooseTheme(name) {
 
 function startTheme() {
   let kept = null;
-  try {  // a file that a browser opened may have no storage
+  try {
+    // a file that a browser opened may have no storage
     kept = localStorage.getItem("railhead-theme");
   } catch {
     kept = null;
@@ -44,7 +45,7 @@ function startTheme() {
     try {
       localStorage.setItem("railhead-theme", theme);
     } catch {
-      return;  // then it is for this time
+      return; // then it is for this time
     }
   });
   systemDark.addEventListener("change", () => chooseTheme(theme));

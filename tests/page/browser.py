@@ -1,6 +1,7 @@
 """A headless Chromium, driven over its DevTools protocol through two pipes: nothing to install but the browser."""
 
 import base64
+import fcntl
 import json
 import os
 import select
@@ -12,8 +13,8 @@ from pathlib import Path
 
 CHROMIUM = shutil.which("chromium")
 
-KEYS = {"Enter": 13, "Escape": 27, "Tab": 9, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Home": 36, "End": 35,
-        "PageDown": 34, "PageUp": 33}
+KEYS = {"Enter": 13, "Escape": 27, "Tab": 9, "Home": 36, "End": 35, "PageDown": 34, "PageUp": 33,
+        "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 
 
 class Browser:
@@ -26,13 +27,14 @@ class Browser:
         self.back, answers = os.pipe()
 
         def pipes():  # Chromium reads commands from 3 and answers on 4
-            ends = os.dup(commands), os.dup(answers)
+            ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (commands, answers)]  # neither of them is 3 or 4
             os.dup2(ends[0], 3)
             os.dup2(ends[1], 4)
         self.process = subprocess.Popen(
-            [CHROMIUM, "--headless=new", "--no-sandbox", "--remote-debugging-pipe", "--disable-gpu", "--no-first-run", "--hide-scrollbars",
-             "--disable-background-networking", "--disable-dev-shm-usage", "--force-color-profile=srgb",
-             f"--window-size={width},{height}", f"--user-data-dir={self.profile.name}", "about:blank"],
+            [CHROMIUM, "--headless=new", "--no-sandbox", "--remote-debugging-pipe", "--disable-gpu", "--no-first-run",
+             "--hide-scrollbars", "--disable-background-networking", "--disable-dev-shm-usage",
+             "--force-color-profile=srgb", f"--window-size={width},{height}",
+             f"--user-data-dir={self.profile.name}", "about:blank"],
             preexec_fn=pipes, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(commands)
         os.close(answers)
@@ -124,7 +126,7 @@ class Browser:
             code["text"] = "\r"
         for _ in range(times):
             self.call("Input.dispatchKeyEvent", type="keyDown", **code)
-            self.call("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code["windowsVirtualKeyCode"])
+            self.call("Input.dispatchKeyEvent", type="keyUp", **{name: code[name] for name in code if name != "text"})
         self.settle()
 
     def type(self, text):
@@ -136,7 +138,8 @@ class Browser:
         return self.run("document.activeElement.id || document.activeElement.textContent.trim()")
 
     def media(self, scheme="light", media=""):
-        self.call("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}])
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.call("Emulation.setEmulatedMedia", media=media, features=features)
         self.settle()
 
     def picture(self, path, whole=False):

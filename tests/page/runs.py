@@ -30,7 +30,8 @@ def rank_lines(rank, ranks, chance):
     yield f"{start} INFO Channel 00/0 : {rank}[{gpu}] -> {rank ^ 1}[{gpu ^ 1}] via P2P/CUMEM"
     yield f"{start} INFO ncclCommInitRank comm 0x55d0 rank {rank} nranks {ranks} cudaDev {gpu} nvmlDev {gpu} " \
         f"busId {gpu + 1:x}000 commId 0xabc - Init COMPLETE"
-    yield f"{start} INFO Init timings - ncclCommInitRank: rank {rank} nranks {ranks} total {1 + chance.random():.2f} (kernels 0.1)"
+    yield f"{start} INFO Init timings - ncclCommInitRank: rank {rank} nranks {ranks} " \
+        f"total {1 + chance.random():.2f} (kernels 0.1)"
 
 
 def nccl_log(ranks, seed=1, failing=3, spoken="", silent=()):
@@ -55,27 +56,30 @@ def training_log(steps, seed=1, step_ms=35000):
     for step in range(1, steps + 1):
         if step > 1 and step % 200 == 1:
             lines.append(f"  successfully saved checkpoint at iteration {step - 1:7} to /ckpt")
-        time_ms = step_ms * (1.12 if step > steps * 2 // 3 else 1) * chance.gauss(1, 0.004) + (900 if step % 200 == 1 else 0)
+        level = 1.12 if step > steps * 2 // 3 else 1
+        time_ms = step_ms * level * chance.gauss(1, 0.004) + (900 if step % 200 == 1 else 0)
+        loss = 9 / step ** 0.2 + chance.gauss(0, 0.01)
         lines.append(
-            f" iteration {step:8}/ 100000 | consumed samples: {step * 1024:12} | elapsed time per iteration (ms): {time_ms:.1f} | "
-            f"learning rate: 1.0E-04 | global batch size:  1024 | lm loss: {9 / step ** 0.2 + chance.gauss(0, 0.01):.6E} | "
-            f"grad norm: 0.8 | number of skipped iterations:   0 | number of nan iterations:   0 |")
+            f" iteration {step:8}/ 100000 | consumed samples: {step * 1024:12} | "
+            f"elapsed time per iteration (ms): {time_ms:.1f} | learning rate: 1.0E-04 | global batch size:  1024 | "
+            f"lm loss: {loss:.6E} | number of skipped iterations:   0 | number of nan iterations:   0 |")
     return "\n".join(lines) + "\n"
 
 
 def topology(nodes):
     """topology.conf of as many nodes, on leaves of 32 under one top switch."""
-    lines = [f"SwitchName=leaf{at // PER_LEAF:03} Nodes=gpu[{at:04}-{min(at + PER_LEAF, nodes) - 1:04}]" for at in range(0, nodes, PER_LEAF)]
+    lines = [f"SwitchName=leaf{at // PER_LEAF:03} Nodes=gpu[{at:04}-{min(at + PER_LEAF, nodes) - 1:04}]"
+             for at in range(0, nodes, PER_LEAF)]
     return "\n".join([*lines, f"SwitchName=top Switches=leaf[000-{(nodes - 1) // PER_LEAF:03}]"]) + "\n"
 
 
 def nccl_tests(nodes=2):
     """all_reduce_perf on H100s: a bus bandwidth that levels off at 330 GB/s."""
     ranks = nodes * PER_NODE
-    lines = ["# nThread 1 nGpus 1 minBytes 8 maxBytes 8589934592 step: 2(factor) warmup iters: 5 iters: 20", "# Using devices"]
-    lines += [f"#  Rank {rank:2} Group  0 Pid {5000 + rank} on {node_name(rank // PER_NODE)} device {rank % PER_NODE} [0x1b] NVIDIA H100 80GB HBM3"
-              for rank in range(ranks)]
-    lines += ["#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong"]
+    lines = ["# nThread 1 nGpus 1 minBytes 8 maxBytes 8589934592 step: 2(factor)", "# Using devices"]
+    lines += [f"#  Rank {rank:2} Group  0 Pid {5000 + rank} on {node_name(rank // PER_NODE)} device {rank % PER_NODE} "
+              "[0x1b] NVIDIA H100 80GB HBM3" for rank in range(ranks)]
+    lines += ["#   size   count   type   redop   root   time   algbw   busbw #wrong   time   algbw   busbw #wrong"]
     for power in range(3, 34):
         size = 2 ** power
         time_us = 32 + size / 176e3

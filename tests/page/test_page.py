@@ -18,7 +18,8 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("RAILHEAD_BUILD") or CHECKOUT / "build" / "dev").resolve()
 RAILHEAD = BUILD / "cli" / "railhead"
 SECTIONS = ["findings", "waterfall", "steps", "tables", "placement", "ranks", "checked", "files"]
-OPTIONS = ["--accelerator", "h100", "--model", "llama-3-70b", "--nic", "ndr", "--nics", "8", "--topology", "topology.conf"]
+OPTIONS = ["--accelerator", "h100", "--model", "llama-3-70b", "--nic", "ndr", "--nics", "8",
+           "--topology", "topology.conf"]
 LIMIT_BYTES = 10_000_000
 FIRST_PAINT_MS = 2000
 FILTER_MS = 200
@@ -31,7 +32,8 @@ pytestmark = [
 
 def report(folder, *arguments):
     """Writes folder/page.html; gives what the command printed."""
-    result = subprocess.run([RAILHEAD, "report", *arguments, "-o", "page.html"], cwd=folder, capture_output=True, text=True, check=False)
+    result = subprocess.run([RAILHEAD, "report", *arguments, "-o", "page.html"], cwd=folder,
+                            capture_output=True, text=True, check=False)
     assert result.returncode in (0, 1), result.stderr
     return result.stdout
 
@@ -41,7 +43,8 @@ def write_run(folder, ranks, **of_log):
     (folder / "train.log").write_text(runs.training_log(1500))
     (folder / "all-reduce.txt").write_text(runs.nccl_tests())
     (folder / "topology.conf").write_text(runs.topology(ranks // runs.PER_NODE + 2 * runs.PER_LEAF))
-    return report(folder, "nccl.log", "train.log", "all-reduce.txt", *OPTIONS, "--gpus", str(ranks), "--title", f"Run of {ranks} ranks")
+    return report(folder, "nccl.log", "train.log", "all-reduce.txt", *OPTIONS, "--gpus", str(ranks),
+                  "--title", f"Run of {ranks} ranks")
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +115,11 @@ def test_what_draws_is_of_the_page_alone(opened, run):
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert "unsafe" not in policy
     # A script that is not of the page is refused, also where somebody gets one in.
-    opened.run("""{ const one = document.createElement("script"); one.textContent = "window.hacked = 1"; document.body.append(one); }""")
+    opened.run("""{
+        const one = document.createElement("script");
+        one.textContent = "window.hacked = 1";
+        document.body.append(one);
+    }""")
     assert opened.run("window.hacked") is None
     assert any("Content Security Policy" in line for line in opened.log)
     opened.log.clear()
@@ -121,8 +128,9 @@ def test_what_draws_is_of_the_page_alone(opened, run):
 def test_what_somebody_wrote_is_text_and_nothing_else(tab, tmp_path):
     hostile = "".join(runs.HOSTILE)
     (tmp_path / "topology.conf").write_text(runs.topology(64))
-    (tmp_path / "a\u2028<img src=x onerror=window.hacked=1>.log").write_text(runs.nccl_log(64, spoken=runs.HOSTILE[0]))
-    report(tmp_path, "a\u2028<img src=x onerror=window.hacked=1>.log", "--topology", "topology.conf", "--title", hostile,
+    log = "a\u2028<img src=x onerror=window.hacked=1>.log"
+    (tmp_path / log).write_text(runs.nccl_log(64, spoken=runs.HOSTILE[0]))
+    report(tmp_path, log, "--topology", "topology.conf", "--title", hostile,
            "--nodes", "gpu[0000-0007],<svg/onload=window.hacked=1>")
 
     tab.log.clear()
@@ -233,7 +241,9 @@ def test_behind_each_chart_is_a_table(opened):
 def test_on_paper_it_is_light_and_has_the_ranks_that_warned(opened, tmp_path):
     opened.media("dark")
     opened.run("""addEventListener("beforeprint", () => {
-        window.printed = [document.documentElement.dataset.theme, document.getElementById("printed-ranks").innerText]; })""")
+        const ranks = document.getElementById("printed-ranks").innerText;
+        window.printed = [document.documentElement.dataset.theme, ranks];
+    })""")
     opened.paper(Path(os.environ.get("RAILHEAD_PICTURES") or tmp_path) / "page.pdf")
     theme, ranks = opened.run("window.printed")
     assert theme == "light"
@@ -264,7 +274,8 @@ def test_16384_ranks_are_small_and_quick(tab, large):
     longest = tab.run("Math.max(...performance.getEntriesByName('railhead-filter').map((one) => one.duration))")
     keep(tab, "16384-filtered", whole=False)
 
-    print(f"{large.stat().st_size / 1e6:.2f} MB, first paint {paint:.0f} ms, drawn {drawn:.0f} ms, filter at most {longest:.0f} ms")
+    print(f"{large.stat().st_size / 1e6:.2f} MB, first paint {paint:.0f} ms, drawn {drawn:.0f} ms, "
+          f"filter at most {longest:.0f} ms")
     assert large.stat().st_size <= LIMIT_BYTES
     assert max(paint, drawn) <= FIRST_PAINT_MS
     assert longest <= FILTER_MS
@@ -274,7 +285,8 @@ def test_16384_ranks_are_small_and_quick(tab, large):
 
 
 def test_a_file_without_any_of_it_still_makes_a_page(tab, tmp_path):
-    (tmp_path / "dmesg.txt").write_text("[   12.345678] NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, GPU has fallen off the bus.\n" * 3)
+    xid = "[   12.345678] NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, GPU has fallen off the bus.\n"
+    (tmp_path / "dmesg.txt").write_text(xid * 3)
     report(tmp_path, "dmesg.txt")
     tab.log.clear()
     tab.open(tmp_path / "page.html")

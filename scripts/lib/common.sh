@@ -157,6 +157,7 @@ apt_get() {
 fetch_chart_library() {
     local have=page/node_modules/.package-lock.json
     [[ ! $have -nt page/package-lock.json || ! $have -nt page/package.json ]] || return 0
+    command -v npm >/dev/null || install_packages nodejs # which brings npm along, but in Debian
     command -v npm >/dev/null || install_packages npm
     mkdir -p build
     step "fetch the chart library of railhead report" \

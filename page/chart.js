@@ -58,6 +58,13 @@ function moveByKey(chart, event) {
   }
 }
 
+/// What is seen of x; null where that is all.
+function zoomOf(chart) {
+  const { min, max } = chart.scales.x;
+  const xs = chart.data[0];
+  return min > xs[0] || max < xs[xs.length - 1] ? { min, max } : null;
+}
+
 /// A chart that follows the theme and the width.  `options()` is asked for anew each time; `describe(i)` says what
 /// stands at a place, for the line below the chart, which is read out.
 function addChart(figure, label, options, values, describe) {
@@ -72,7 +79,7 @@ function addChart(figure, label, options, values, describe) {
   let chart = null;
   host.addEventListener("keydown", (event) => moveByKey(chart, event));
   onRedraw(() => {
-    const scale = chart ? { min: chart.scales.x.min, max: chart.scales.x.max } : null;
+    const zoom = chart && zoomOf(chart);
     chart?.destroy();
     chart = new uPlot(
       {
@@ -91,8 +98,8 @@ function addChart(figure, label, options, values, describe) {
       values,
       host,
     );
-    if (scale && scale.min !== null) {
-      chart.setScale("x", scale);
+    if (zoom) {
+      chart.setScale("x", zoom);
     }
   });
 }

@@ -60,7 +60,8 @@ function drawCell(pen, x, y, side, state, isDim) {
   pen.globalAlpha = 1;
 }
 
-const cell = { side: 13, step: 16, line: 19, label: 168 };
+const cell = { side: 13, step: 16, line: 19, label: 0 };
+const offFabric = placement.topology ? "on no leaf" : "no topology given";
 
 /// Lines of cells, top to bottom: each leaf has one, or several where its nodes do not fit.
 function makeLines(width, jobOnly) {
@@ -78,7 +79,7 @@ function makeLines(width, jobOnly) {
     if (jobOnly && !members.some((node) => placement.in_job[node])) {
       continue;
     }
-    const name = leaf >= 0 ? placement.leaves[leaf] : placement.topology ? "on no leaf" : "no topology given";
+    const name = leaf >= 0 ? placement.leaves[leaf] : offFabric;
     for (let at = 0; at < members.length; at += columns) {
       lines.push({ name: at === 0 ? name : "", nodes: members.slice(at, at + columns) });
     }
@@ -107,7 +108,17 @@ class FabricMap {
     onFilter(() => this.draw());
   }
 
+  /// As wide as the longest name, within limits: it is before each line.
+  fitLabel() {
+    const names = [...placement.leaves, placement.leaf.includes(-1) ? offFabric : ""];
+    const longest = names.reduce((a, b) => (b.length > a.length ? b : a), "");
+    const pen = this.canvas.getContext("2d");
+    pen.font = axisFont;
+    cell.label = Math.min(168, Math.ceil(pen.measureText(longest).width) + 24);
+  }
+
   layOut() {
+    this.fitLabel();
     this.width = isPrinting ? paperWidth : Math.max(320, this.host.clientWidth);
     this.lines = makeLines(this.width, this.jobOnly.checked);
     const height = this.lines.length * cell.line + 8;
@@ -259,7 +270,7 @@ function placementLegend() {
 
 function leafTable() {
   const rows = placement.leaves.map((name) => [name, 0, 0, 0]);
-  const off = ["on no leaf", 0, 0, 0];
+  const off = [offFabric, 0, 0, 0];
   for (let node = 0; node < nodeCount; ++node) {
     const row = rows[placement.leaf[node]] ?? off;
     row[1] += placement.in_job[node];

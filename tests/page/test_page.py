@@ -223,6 +223,20 @@ def test_the_page_can_be_used_by_keyboard(opened):
     assert opened.text("#steps .readout").startswith("Iteration 4, ")
 
 
+def test_ranks_can_be_narrowed_and_sorted(opened):
+    opened.run("document.getElementById('warned-only').click()")
+    # A head and the twelve that warned.
+    assert opened.run("document.getElementById('rank-grid').getAttribute('aria-rowcount')") == "13"
+
+    opened.run("[...document.querySelectorAll('#rank-grid th button')].find((one) => one.textContent === 'Init').click()")
+
+    rows = "[...document.querySelectorAll('#rank-grid tbody tr[data-at]')]"
+    times = opened.run(rows + ".map((row) => parseFloat(row.children[9].textContent))")
+    assert len(times) == 12
+    assert times == sorted(times, reverse=True)
+    assert opened.run("document.querySelector('#rank-grid th[aria-sort]').getAttribute('aria-sort')") == "descending"
+
+
 def test_everything_that_takes_the_keyboard_has_a_name(opened):
     nameless = opened.run("""[...document.querySelectorAll("a, button, input, summary, [tabindex='0']")]
         .filter((one) => !(one.textContent.trim() || one.getAttribute("aria-label") || one.closest("label")))

@@ -17,6 +17,7 @@ from browser import CHROMIUM, Browser
 CHECKOUT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("RAILHEAD_BUILD") or CHECKOUT / "build" / "dev").resolve()
 RAILHEAD = BUILD / "cli" / "railhead"
+CORPUS = Path(os.environ.get("RAILHEAD_CORPUS") or CHECKOUT.parent / "shared" / "corpus")
 SECTIONS = ["findings", "waterfall", "steps", "tables", "placement", "ranks", "checked", "files"]
 OPTIONS = ["--accelerator", "h100", "--model", "llama-3-70b", "--nic", "ndr", "--nics", "8",
            "--topology", "topology.conf"]
@@ -309,3 +310,21 @@ def test_a_file_without_any_of_it_still_makes_a_page(tab, tmp_path):
     assert "No nodes are known" in tab.text("#placement")
     assert "79" in tab.text("#findings")
     assert tab.log == []
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason=f"no corpus in {CORPUS}: RAILHEAD_CORPUS names its folder")
+@pytest.mark.parametrize("kind", ["nccl-log", "nccl-tests", "train-log", "bug-reports"])
+def test_public_files_make_a_page_without_an_error(tab, tmp_path, kind):
+    files = sorted(path for path in (CORPUS / kind).iterdir() if path.is_file())
+    for path in files:
+        result = subprocess.run([RAILHEAD, "report", path, "-o", tmp_path / "page.html"], capture_output=True, check=False)
+        assert (tmp_path / "page.html").exists(), f"{path.name}: {result.stderr}"
+        tab.log.clear()
+        tab.asked.clear()
+        tab.open(tmp_path / "page.html")
+        tab.run("document.querySelectorAll('main details').forEach((one) => { one.open = true; })")
+        tab.settle()
+        assert (tab.log, tab.asked) == ([], []), path.name
+        assert "[object " not in tab.text(), path.name
+        (tmp_path / "page.html").unlink()
+    assert len(files) > 10

@@ -14,9 +14,7 @@ function curveColumns(table) {
   const curve = table.model ? table.model.curve : [];
   const least = table.rows.reduce((a, row) => Math.min(a, row[0]), Infinity);
   const most = table.rows.reduce((a, row) => Math.max(a, row[0]), 0);
-  const modelled = new Map(
-    curve.filter((one) => one[0] >= least / 2 && one[0] <= most * 2).map((one) => [one[0], one]),
-  );
+  const modelled = new Map(curve.filter((one) => one[0] >= least && one[0] <= most).map((one) => [one[0], one]));
   (table.model?.rows ?? []).forEach((one) => modelled.set(one[0], one));
   const measured = new Map(table.rows.map((row) => [row[0], row]));
   const sizes = [...new Set([...modelled.keys(), ...measured.keys()])].sort((a, b) => a - b);
@@ -36,46 +34,73 @@ function describeSize(columns, i) {
     .join(", ");
 }
 
-function addCurves(figure, table) {
-  const columns = curveColumns(table);
-  const { sizes, measured, modelled } = columns;
-  const ofSizes = (from) => sizes.map((bytes) => from.get(bytes)?.[2] ?? null);
-  const values = [sizes, ofSizes(measured), ofSizes(modelled)];
+/// What both charts have over the size.
+function overSizes(columns, which) {
+  const of = (from) => columns.sizes.map((bytes) => from.get(bytes)?.[which] ?? null);
+  return [columns.sizes, of(columns.measured), of(columns.modelled)];
+}
+
+const sizeScale = { time: false, distr: 3, log: 2 };
+const sizeAxis = () =>
+  axisX({ label: "size", space: 70, values: (self, ticks) => ticks.map((tick) => (tick === null ? "" : size(tick))) });
+const bothSeries = () => [
+  { label: "size" },
+  line("measured", "orange", {
+    points: { show: true, size: 7, stroke: color("orange"), fill: color("page"), width: 1.5 },
+  }),
+  line("modelled", "blue", { points: { show: false }, dash: [8, 3] }),
+];
+
+/// What large messages get.
+function addBandwidths(figure, table, columns) {
+  const values = overSizes(columns, 2);
   const ceiling = table.model?.ceiling ?? null;
   if (ceiling !== null) {
-    values.push(sizes.map(() => ceiling));
+    values.push(columns.sizes.map(() => ceiling));
   }
+  const atMost = () =>
+    line(`NVIDIA's figure for ${table.model.ceiling_of}`, "dim", { points: { show: false }, dash: [2, 4] });
   addChart(
     figure,
     `Bus bandwidth over size, ${table.file}`,
     () => ({
-      scales: {
-        x: { time: false, distr: 3, log: 2 },
-        y: { range: (self, min, max) => [0, Math.max(1e-3, max) * 1.08] },
-      },
-      axes: [
-        axisX({
-          label: "size",
-          values: (self, ticks) => ticks.map((tick) => (tick === null ? "" : size(tick))),
-          space: 70,
-        }),
-        axisY({ label: "bus bandwidth, GB/s" }),
-      ],
-      series: [
-        { label: "size" },
-        line("measured", "orange", {
-          points: { show: true, size: 7, stroke: color("orange"), fill: color("page"), width: 1.5 },
-        }),
-        line("modelled", "blue", { points: { show: false }, dash: [8, 3] }),
-        ...(ceiling === null
-          ? []
-          : [line(`NVIDIA's figure for ${table.model.ceiling_of}`, "dim", { points: { show: false }, dash: [2, 4] })]),
-      ],
+      scales: { x: sizeScale, y: { range: (self, min, max) => [0, Math.max(1e-3, max) * 1.08] } },
+      axes: [sizeAxis(), axisY({ label: "bus bandwidth, GB/s" })],
+      series: [...bothSeries(), ...(ceiling === null ? [] : [atMost()])],
+      cursor: { sync: { key: table.file } },
       legend: { live: false },
     }),
     values,
     (i) => describeSize(columns, i),
   );
+}
+
+/// What small messages wait.
+function addWaits(figure, table, columns) {
+  const ticks = (self, all) => all.map((tick) => (tick === null ? "" : seconds(tick / 1e6)));
+  const filter = (self, all) => all.map((tick) => (Number.isInteger(Math.log10(tick)) ? tick : null));
+  const decades = () =>
+    axisY({ label: "time", values: ticks, filter, grid: { stroke: color("grid"), width: 1, filter } });
+  addChart(
+    figure,
+    `Time over size, ${table.file}`,
+    () => ({
+      height: 210,
+      scales: { x: sizeScale, y: { distr: 3, log: 10 } },
+      axes: [sizeAxis(), decades()],
+      series: bothSeries(),
+      cursor: { sync: { key: table.file } },
+      legend: { show: false },
+    }),
+    overSizes(columns, 1),
+    (i) => describeSize(columns, i),
+  );
+}
+
+function addCurves(figure, table) {
+  const columns = curveColumns(table);
+  addBandwidths(figure, table, columns);
+  addWaits(figure, table, columns);
 }
 
 function comparedTable(table) {

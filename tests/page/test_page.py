@@ -222,6 +222,9 @@ def test_the_page_can_be_used_by_keyboard(opened):
     opened.run("document.querySelector('#steps .chart').focus()")
     opened.press("ArrowRight", 3)
     assert opened.text("#steps .readout").startswith("Iteration 4, ")
+    opened.run("document.querySelector('#tables .chart').focus()")
+    opened.press("End")
+    assert re.match(r"8 GiB, measured 330 GB/s in 48.8 ms, modelled \d+ GB/s in [\d.]+ ms, ", opened.text("#tables .readout"))
 
 
 def test_ranks_can_be_narrowed_and_sorted(opened):

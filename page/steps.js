@@ -34,6 +34,21 @@ function scaleOf(times) {
   return most >= 1 || most === 0 ? ["s", 1] : most >= 1e-3 ? ["ms", 1e3] : most >= 1e-6 ? ["µs", 1e6] : ["ns", 1e9];
 }
 
+/// The usual step: the median, or where times drift a line through it.
+function usualStep(steps) {
+  const last = Math.max(1, steps.time.length - 1);
+  const drift = steps.trend_share;
+  const label = drift === 0 ? "median" : `trend, ${drift > 0 ? "+" : ""}${percent(drift)} over the log`;
+  return { label, values: steps.time.map((time, i) => steps.median * (1 + drift * (i / last - 0.5))) };
+}
+
+function slowText(slow) {
+  const every = slow.every === null ? "" : `, every ${short(slow.every)} iterations`;
+  return slow.count === 0
+    ? ""
+    : ` ${counted(slow.count, "slow step")}${every}, lost ${percent(slow.lost_share)} of the time.`;
+}
+
 function addTimes(section, steps, xs) {
   const [unit, factor] = scaleOf(steps.time);
   const what = steps.unit.replace(/^s /, "");
@@ -44,7 +59,7 @@ function addTimes(section, steps, xs) {
     { label: "after a checkpoint", hue: "orange", values: marked(afterCheckpoint), more: () => ({}) },
     { label: "after a validation", hue: "purple", values: marked(afterValidation), more: filled },
   ].filter((mark) => mark.values.some((value) => value !== null));
-  const medians = scaled.map(() => steps.median * factor);
+  const usual = usualStep(steps);
   const figure = make(
     "figure",
     null,
@@ -53,7 +68,9 @@ function addTimes(section, steps, xs) {
       null,
       `${counted(steps.lines, "line")} about steps in ${steps.file}`,
       steps.stride > 1 ? `, of which one in ${steps.stride} is shown, by chance` : "",
-      `. Median ${seconds(steps.median)} ${what}, ${counted(steps.warm_up, "line")} of warm-up left out. Drag to zoom, double-click to see all.`,
+      `. Median ${seconds(steps.median)} ${what}, ${counted(steps.warm_up, "line")} of warm-up left out.`,
+      slowText(steps.slow),
+      " Drag to zoom, double-click to see all.",
     ),
   );
   section.append(figure);
@@ -66,13 +83,13 @@ function addTimes(section, steps, xs) {
       series: [
         { label: xs.label },
         line("time", "blue", { points: { show: steps.time.length < 200 } }),
-        line("median", "dim", { dash: [6, 4], points: { show: false } }),
+        line(usual.label, "dim", { dash: [6, 4], points: { show: false } }),
         ...marks.map((mark) => dots(mark.label, mark.hue, mark.more())),
       ],
       cursor: { sync: { key: "steps" } },
       legend: { live: false },
     }),
-    [xs.values, scaled, medians, ...marks.map((mark) => mark.values)],
+    [xs.values, scaled, usual.values.map((time) => time * factor), ...marks.map((mark) => mark.values)],
     (i) => stepText(steps, i),
   );
 }

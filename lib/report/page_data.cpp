@@ -50,6 +50,12 @@ json levels_json(const training::LogSummary& summary) {
     });
 }
 
+json slow_json(const training::SlowSteps& slow) {
+    return {{"count", slow.count},
+            {"lost_share", rounded(slow.lost_share)},
+            {"every", or_null(slow.every)}};
+}
+
 json spikes_json(const training::LogSummary& summary) {
     return column(summary.spikes, [](const training::LossSpike& spike) {
         return json{{"iteration", spike.iteration},
@@ -75,6 +81,8 @@ json steps_json(const Facts& facts) {
             {"stride", training->run().series.stride()},
             {"warm_up", summary.warm_up},
             {"median", summary.timed > 0 ? rounded(summary.time.median) : json(nullptr)},
+            {"trend_share", rounded(summary.trend_share)},
+            {"slow", slow_json(summary.slow)},
             {"levels", levels_json(summary)},
             {"spikes", spikes_json(summary)},
             {"iteration", column(samples, [](const Sample& one) { return json(one.iteration); })},

@@ -49,14 +49,14 @@ def nccl_log(ranks, seed=1, failing=3, spoken="", silent=()):
     return "\n".join(lines) + "\n"
 
 
-def training_log(steps, seed=1, step_ms=35000):
-    """Megatron-LM's lines: a level of 12 % more in the last third, a checkpoint every 200 steps."""
+def training_log(steps, seed=1, step_ms=35000, drift=0):
+    """Megatron-LM's lines: a checkpoint every 200 steps, and a level of 12 % more in the last third or a drift."""
     chance = random.Random(seed)
     lines = []
     for step in range(1, steps + 1):
         if step > 1 and step % 200 == 1:
             lines.append(f"  successfully saved checkpoint at iteration {step - 1:7} to /ckpt")
-        level = 1.12 if step > steps * 2 // 3 else 1
+        level = 1 + drift * step / steps if drift else 1.12 if step > steps * 2 // 3 else 1
         time_ms = step_ms * level * chance.gauss(1, 0.004) + (900 if step % 200 == 1 else 0)
         loss = 9 / step ** 0.2 + chance.gauss(0, 0.01)
         lines.append(

@@ -110,6 +110,15 @@ def test_the_waterfall_closes(opened):
     assert sum(bars) + mfu == pytest.approx(100, abs=0.1 * len(shares))
 
 
+def test_a_drift_of_step_times_is_drawn(tab, tmp_path):
+    (tmp_path / "train.log").write_text(runs.training_log(1500, drift=0.05))
+    report(tmp_path, "train.log")
+    tab.open(tmp_path / "page.html")
+    keep(tab, "drift")
+    drift = re.search(r"trend, \+(\d\.\d) % over the log", tab.text("#steps"))
+    assert float(drift[1]) == pytest.approx(4.9, abs=0.3), "5 % of the first step, of the median less"
+
+
 def test_what_draws_is_of_the_page_alone(opened, run):
     html = run.read_text(encoding="utf-8")
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', html)[1]

@@ -72,7 +72,7 @@ function addChart(figure, label, options, values, describe) {
     class: "chart",
     tabindex: "0",
     role: "img",
-    "aria-label": `${label}. Left and right arrows read values, plus and minus zoom, Escape shows all. A table follows.`,
+    "aria-label": `${label}. Left and right read values, plus and minus zoom, Escape shows all. A table follows.`,
   });
   const readout = make("p", { class: "readout", role: "status", "aria-live": "polite" });
   figure.append(host, readout);

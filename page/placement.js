@@ -296,7 +296,8 @@ function placementText() {
       : "";
   const off =
     placement.off_fabric > 0 ? ` ${counted(placement.off_fabric, "node")} of the job are not in the topology.` : "";
-  return `${counted(placement.job_nodes, "node")} of the job on ${counted(placement.span, leafWord, leavesWord)} of ${count(placement.leaves.length)} in ${placement.topology}${least}.${off}`;
+  const span = `${counted(placement.span, leafWord, leavesWord)} of ${count(placement.leaves.length)}`;
+  return `${counted(placement.job_nodes, "node")} of the job on ${span} in ${placement.topology}${least}.${off}`;
 }
 
 function drawPlacement() {
@@ -312,7 +313,7 @@ function drawPlacement() {
     tabindex: "0",
     role: "img",
     id: "map",
-    "aria-label": `Nodes by ${leafWord}. Arrow keys move from node to node, Enter shows one, Escape leaves it. A table follows.`,
+    "aria-label": `Nodes by ${leafWord}. Arrow keys move, Enter shows one, Escape leaves it. A table follows.`,
   });
   const readout = make("p", { class: "readout", role: "status", "aria-live": "polite" });
   section.append(make("p", null, placementText()), placementLegend());

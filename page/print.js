@@ -7,11 +7,12 @@ function printedRanks() {
       all.push(i);
     }
   }
+  const cut = all.length > most ? `, of which the first ${most}` : "";
   return make(
     "div",
     { id: "printed-ranks" },
     makeTable(
-      `${counted(rankCount, "rank")}, ${count(all.length)} with warnings${all.length > most ? `, of which the first ${most}` : ""}`,
+      `${counted(rankCount, "rank")}, ${count(all.length)} with warnings${cut}`,
       ["#Rank", "Host", "#GPU", "#Warnings", "First warning", "At"],
       all
         .slice(0, most)

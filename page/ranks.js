@@ -282,7 +282,8 @@ function openRank(i) {
           make(
             "p",
             { class: "dim" },
-            `${warning.follows ? "It follows from another. " : ""}${counted(warning.lines, "line")} like it, the first at ${warning.at}.`,
+            warning.follows ? "It follows from another. " : "",
+            `${counted(warning.lines, "line")} like it, the first at ${warning.at}.`,
           ),
         ]
       : [noData("It warned of nothing.")]),
@@ -315,7 +316,8 @@ function drawRanks() {
     make(
       "p",
       { class: "dim" },
-      "NICs are those that carry its connections. Connections are lines of the log: GDR from the GPU to the NIC, Net to it through the memory of the node, P2P by NVLink or PCI, SHM by shared memory.",
+      "NICs are those that carry its connections. Connections are lines of the log: GDR from the GPU to the NIC, ",
+      "Net to it through the memory of the node, P2P by NVLink or PCI, SHM by shared memory.",
     ),
     make("div", { class: "options" }, make("label", null, only, " only with warnings")),
     host,

@@ -83,7 +83,7 @@ function addTimes(section, steps, xs) {
       series: [
         { label: xs.label },
         line("time", "blue", { points: { show: steps.time.length < 200 } }),
-        line(usual.label, "dim", { dash: [6, 4], points: { show: false } }),
+        line(usual.label, "text", { dash: [6, 4], points: { show: false } }),
         ...marks.map((mark) => dots(mark.label, mark.hue, mark.more())),
       ],
       cursor: { sync: { key: "steps" } },

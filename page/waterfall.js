@@ -33,7 +33,7 @@ function drawWaterfall() {
             "No MFU is known. ",
             needs.length > 0
               ? `Needed: ${needs.join("; ")}.`
-              : "It takes the log of a training run, with --model, --gpus and --accelerator where the log does not say them.",
+              : "It takes a training log, with --model, --gpus and --accelerator where the log does not say them.",
           ),
     );
     return;

@@ -233,7 +233,8 @@ def test_the_page_can_be_used_by_keyboard(opened):
     assert opened.text("#steps .readout").startswith("Iteration 4, ")
     opened.run("document.querySelector('#tables .chart').focus()")
     opened.press("End")
-    assert re.match(r"8 GiB, measured 330 GB/s in 48.8 ms, modelled \d+ GB/s in [\d.]+ ms, ", opened.text("#tables .readout"))
+    read = opened.text("#tables .readout")
+    assert re.match(r"8 GiB, measured 330 GB/s in 48.8 ms, modelled \d+ GB/s in [\d.]+ ms, ", read)
 
 
 def test_ranks_can_be_narrowed_and_sorted(opened):
@@ -241,7 +242,8 @@ def test_ranks_can_be_narrowed_and_sorted(opened):
     # A head and the twelve that warned.
     assert opened.run("document.getElementById('rank-grid').getAttribute('aria-rowcount')") == "13"
 
-    opened.run("[...document.querySelectorAll('#rank-grid th button')].find((one) => one.textContent === 'Init').click()")
+    opened.run("""[...document.querySelectorAll("#rank-grid th button")]
+        .find((one) => one.textContent === "Init").click()""")
 
     rows = "[...document.querySelectorAll('#rank-grid tbody tr[data-at]')]"
     times = opened.run(rows + ".map((row) => parseFloat(row.children[9].textContent))")
@@ -329,14 +331,15 @@ def test_a_file_without_any_of_it_still_makes_a_page(tab, tmp_path):
 def test_public_files_make_a_page_without_an_error(tab, tmp_path, kind):
     files = sorted(path for path in (CORPUS / kind).iterdir() if path.is_file())
     for path in files:
-        result = subprocess.run([RAILHEAD, "report", path, "-o", tmp_path / "page.html"], capture_output=True, check=False)
-        assert (tmp_path / "page.html").exists(), f"{path.name}: {result.stderr}"
+        page = tmp_path / "page.html"
+        result = subprocess.run([RAILHEAD, "report", path, "-o", page], capture_output=True, check=False)
+        assert page.exists(), f"{path.name}: {result.stderr}"
         tab.log.clear()
         tab.asked.clear()
-        tab.open(tmp_path / "page.html")
+        tab.open(page)
         tab.run("document.querySelectorAll('main details').forEach((one) => { one.open = true; })")
         tab.settle()
         assert (tab.log, tab.asked) == ([], []), path.name
         assert "[object " not in tab.text(), path.name
-        (tmp_path / "page.html").unlink()
+        page.unlink()
     assert len(files) > 10

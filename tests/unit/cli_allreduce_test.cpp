@@ -133,6 +133,8 @@ TEST_CASE("what is wrong on the command line is told with what was meant", "[col
         {{"--accelerator", "mi300x", "--gpus", "8"}, "only NVIDIA's are modelled"},
         {{"--nodes", "2", "--accelerator", "h100", "--nic", "nrd"},
          "did you mean \"ndr\"?; or give its rate, as 400Gb/s"},
+        {{"--gpus", "8", "--accelerator", "h100", "--generation", "volta"},
+         "--accelerator excludes --generation"},
         {{"--gpus", "8", "--generation", "hoper"},
          "--generation \"hoper\": did you mean \"hopper\"?"},
         {{"--gpus", "8", "--accelerator", "h100", "--algo", "Rong"},

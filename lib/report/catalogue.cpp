@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "report/quantity_text.hpp"
 #include "report/table.hpp"
+#include "report/training_text.hpp"
 #include "training/flops.hpp"
 #include "training/parameters.hpp"
 
@@ -152,7 +153,7 @@ std::string flops_text(const Shape& shape) {
     for (const auto& convention : training::conventions()) {
         if (const auto flops = training::flops_per_token(shape, convention)) {
             table.add({fmt::format("  {}", convention.name), digits(flops->total() / giga),
-                       std::string{convention.formula}});
+                       formula_text(shape, convention)});
         }
     }
     return "FLOPs of a token, forward and backward, nothing recomputed\n" + table.text();
@@ -171,9 +172,9 @@ std::string peaks_text(const Accelerator& accelerator) {
                    measured
                        ? fmt::format("{:.4g} ({:.1f} %)", *measured, *measured / *peak * percent)
                        : std::string{unknown},
-                   highest != nullptr
-                       ? fmt::format("{:.1f} %: {}", highest->share * percent, highest->source)
-                       : std::string{unknown}});
+                   highest != nullptr ? fmt::format("{:.1f} %, {}: {}", highest->share * percent,
+                                                    by_convention(*highest), highest->source)
+                                      : std::string{unknown}});
     }
     return "TFLOP/s, dense\n" + table.text();
 }

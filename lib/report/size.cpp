@@ -12,6 +12,7 @@
 #include "report/checkpoint.hpp"
 #include "report/quantity_text.hpp"
 #include "report/table.hpp"
+#include "report/training_text.hpp"
 
 namespace railhead::report {
 
@@ -29,18 +30,6 @@ std::string percent(double share) {
 std::string gpus_text(const SizeAnswer& answer, const Count& count) {
     return fmt::format("{} {} in {}", count.gpus, answer.question.machine.accelerator->name,
                        count_of(count.nodes, "node"));
-}
-
-/// Three digits and a letter: "1.17 M".
-std::string large_text(double value) {
-    constexpr double kilo = 1e3;
-    constexpr double mega = 1e6;
-    constexpr double tera = 1e12;
-    return value >= tera   ? count_text(value / tera) + " T"
-           : value >= giga ? count_text(value / giga) + " B"
-           : value >= mega ? count_text(value / mega) + " M"
-           : value >= kilo ? count_text(value / kilo) + " k"
-                           : count_text(value);
 }
 
 /// "1144.1", but "0.0029".
@@ -80,10 +69,10 @@ void add_counts(const SizeAnswer& answer, Table& table) {
 void add_speed(const SizeAnswer& answer, Table& table) {
     const auto& question = answer.question;
     const auto& count = answer.chosen();
-    table.add(
-        {"FLOPs", fmt::format("{:.3e}: {:.3e} a token by \"{}\", {}",
-                              answer.flops_per_token * *question.tokens, answer.flops_per_token,
-                              question.convention->name, question.convention->formula)});
+    table.add({"FLOPs", fmt::format("{:.3e}: {:.3e} a token by \"{}\", {}",
+                                    answer.flops_per_token * *question.tokens,
+                                    answer.flops_per_token, question.convention->name,
+                                    formula_text(question.model, *question.convention))});
     table.add(
         {"MFU", fmt::format("{}: {} TFLOP/s, {} tokens/s a GPU", percent(answer.mfu),
                             count_text(question.machine.peak_flops * answer.mfu / 1e12),
@@ -201,21 +190,20 @@ std::string failures_table(const SizeAnswer& answer) {
                            answer.chosen().days, time_text(about.failures.mtbf_s))});
     table.add({"Spares", fmt::format("{}: enough 99 % of the time, with {} until a node is back",
                                      count_of(answer.spares, "node"), time_text(answer.repair_s))});
-    table.add(
-        {"Checkpoint",
-         fmt::format("{} ({:g} bytes a parameter), each {} ({} steps), {} stall",
-                     bytes_text(about.checkpoint.bytes.value_or(0)),
-                     answer.question.recipe->in_checkpoint(), time_text(about.chosen.interval_s),
-                     count_text(about.chosen.steps.value_or(0)),
-                     time_text(about.checkpoint.cost_s))});
+    table.add({"Checkpoint", fmt::format("{} ({:g} bytes a parameter), each {} ({} steps), cost {}",
+                                         bytes_text(about.checkpoint.bytes.value_or(0)),
+                                         answer.question.recipe->in_checkpoint(),
+                                         time_text(about.chosen.interval_s),
+                                         count_text(about.chosen.steps.value_or(0)),
+                                         time_text(about.checkpoint.cost_s))});
     table.add(
         {"Storage", fmt::format("takes {} while one is written, {} on average",
                                 bandwidth_text(about.checkpoint.needed_bytes_per_s.value_or(0)),
                                 bandwidth_text(about.checkpoint.average_bytes_per_s.value_or(0)))});
     const auto& power = answer.power;
-    table.add(
-        {"Energy", fmt::format("{:.0f} MWh: {:.2f} MW at the nodes' most, times a PUE of {:g}",
-                               power.energy_wh / 1e6, power.total_w / power.pue / 1e6, power.pue)});
+    table.add({"Energy", fmt::format("{}: {} at the nodes' most, times a PUE of {:g}",
+                                     energy_text(power.energy_wh),
+                                     power_text(power.total_w / power.pue), power.pue)});
     return "\nFailures, storage, energy\n" + table.text(2);
 }
 
@@ -276,7 +264,7 @@ std::string size_text(const SizeAnswer& answer) {
 }
 
 std::string comparison_text(const std::vector<ComparedSize>& sizes) {
-    Table table{{"accelerator", "GPUs", "nodes", "days", "MFU", "MWh", "MFU from"}};
+    Table table{{"accelerator", "GPUs", "nodes", "days", "MFU", "energy", "MFU from"}};
     std::vector<std::pair<std::string, std::string>> others;  // reason, names
     std::vector<const ComparedSize*> order;
     for (const auto& one : sizes) {
@@ -294,7 +282,7 @@ std::string comparison_text(const std::vector<ComparedSize>& sizes) {
         const auto& count = answer.chosen();
         table.add({one->accelerator, std::to_string(count.gpus), std::to_string(count.nodes),
                    fmt::format("{:.1f}", count.days), percent(answer.mfu),
-                   fmt::format("{:.0f}", answer.power.energy_wh / 1e6),
+                   energy_text(answer.power.energy_wh),
                    answer.run != nullptr
                        ? fmt::format("{}, {:g} GPUs", answer.run->model, answer.run->gpus)
                        : std::string{"given"}});

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -150,13 +151,17 @@ std::string parameters_text(const Shape& shape) {
 
 std::string flops_text(const Shape& shape) {
     Table table{{"  convention", "GFLOP", "formula"}};
+    std::vector<const training::Convention*> counted;
     for (const auto& convention : training::conventions()) {
         if (const auto flops = training::flops_per_token(shape, convention)) {
             table.add({fmt::format("  {}", convention.name), digits(flops->total() / giga),
-                       formula_text(shape, convention)});
+                       std::string{convention.formula}});
+            counted.push_back(&convention);
         }
     }
-    return "FLOPs of a token, forward and backward, nothing recomputed\n" + table.text();
+    const auto besides = besides_text(shape, counted);
+    return "FLOPs of a token, forward and backward, nothing recomputed\n" + table.text() +
+           (besides.empty() ? "" : "\n" + besides);
 }
 
 std::string peaks_text(const Accelerator& accelerator) {

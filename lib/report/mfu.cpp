@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -88,12 +89,19 @@ std::string others_text(const MfuAnswer& answer) {
     Table table{{"convention", "attention", "MFU", "HFU", "FLOPs a token"}};
     const auto add = [&](const Utilization& about) {
         table.add({std::string{about.convention->name}, attention_text(about.convention->attention),
-                   percent(about.mfu), percent(about.hfu),
-                   formula_text(answer.shape, *about.convention)});
+                   percent(about.mfu), percent(about.hfu), std::string{about.convention->formula}});
     };
     add(answer.utilization);
     std::ranges::for_each(answer.others, add);
-    return table.text(2, width);
+    std::vector<const training::Convention*> others;
+    const auto told = counted_besides(answer.shape, *answer.utilization.convention);
+    for (const auto& other : answer.others) {
+        if (counted_besides(answer.shape, *other.convention) != told) {
+            others.push_back(other.convention);
+        }
+    }
+    const auto besides = besides_text(answer.shape, others);
+    return table.text(2, width) + (besides.empty() ? "" : "\n" + besides);
 }
 
 std::string inputs_text(const MfuAnswer& answer) {

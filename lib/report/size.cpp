@@ -1,6 +1,7 @@
 #include "report/size.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -78,9 +79,10 @@ void add_speed(const SizeAnswer& answer, Table& table) {
                             count_text(question.machine.peak_flops * answer.mfu / 1e12),
                             count_text(count.tokens_per_s / static_cast<double>(count.gpus)))});
     table.add({"Step",
-               fmt::format("{} for {} sequences of {}; {} steps, {} tokens/s",
+               fmt::format("{} for {} sequences of {}; {}, {} tokens/s",
                            short_time_text(count.step_s), *question.batch, question.model.sequence,
-                           count_text(answer.steps), large_text(count.tokens_per_s))});
+                           grouped_count(static_cast<std::uint64_t>(answer.steps), "step"),
+                           large_text(count.tokens_per_s))});
     table.add({"Time",
                fmt::format("{:.2f} d, with a goodput of {}", count.days, percent(count.goodput))});
 }
@@ -172,12 +174,16 @@ std::string network_table(const SizeAnswer& answer) {
     }
     if (answer.fabric) {
         const auto& fabric = *answer.fabric;
-        table.add({"Fabric", fmt::format("{}, {}, {}; 1:1, radix {}: railhead fabric plan --nodes "
-                                         "{} --nics {} --nic-gbps {:g}",
-                                         fmt::format("{} leaves", fabric.leaves),
-                                         count_of(fabric.spines, "spine"),
-                                         count_of(fabric.cores, "core"), fabric.leaf_radix,
-                                         fabric.nodes, fabric.nics_per_node, fabric.nic_gbps)});
+        auto switches =
+            fabric.leaves == 1 ? std::string{"1 leaf"} : grouped(fabric.leaves) + " leaves";
+        for (const auto& [count, name] :
+             {std::pair{fabric.spines, "spine"}, std::pair{fabric.cores, "core"}}) {
+            switches += count == 0 ? std::string{} : ", " + grouped_count(count, name);
+        }
+        table.add({"Fabric", fmt::format("{}; 1:1, radix {}: railhead fabric plan --nodes {} "
+                                         "--nics {} --nic-gbps {:g}",
+                                         switches, fabric.leaf_radix, fabric.nodes,
+                                         fabric.nics_per_node, fabric.nic_gbps)});
     }
     return table.empty() ? std::string{} : "\nNetwork\n" + table.text(2);
 }

@@ -89,8 +89,9 @@ std::string advice(const std::vector<Row>& rows, std::string_view name) {
         near && (!begins || key_of(*near).starts_with(key))) {
         return fmt::format(", did you mean \"{}\"?", *near);
     }
-    return family.empty() ? " (railhead catalog lists those that are known)"
-                          : fmt::format(", did you mean one of {}?", fmt::join(family, ", "));
+    return family.empty()       ? " (railhead catalog lists those that are known)"
+           : family.size() == 1 ? fmt::format(", did you mean \"{}\"?", family.front())
+                                : fmt::format(", did you mean one of {}?", fmt::join(family, ", "));
 }
 
 template <class Row>

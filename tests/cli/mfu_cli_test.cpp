@@ -158,6 +158,13 @@ TEST_CASE("wrong words of mfu are refused with a hint", "[cli][mfu]") {
     CHECK_THAT(output.err, ContainsSubstring(c.expected));
 }
 
+TEST_CASE("a step of no time is refused by its option", "[cli][mfu]") {
+    const auto output = mfu({"--model", "llama-3-8b", "--accelerator", "h100", "--gpus", "8",
+                             "--batch", "8", "--step-time", "0s"});
+    CHECK(output.status == 2);
+    CHECK_THAT(output.err, ContainsSubstring("--step-time 0s: more than 0 is needed"));
+}
+
 TEST_CASE("a file that is no training log is refused by name", "[cli][mfu]") {
     const TempDir folder;
     const auto output = mfu({folder.write("notes.txt", "nothing\n")});

@@ -66,6 +66,7 @@ TEST_CASE("a typo gets a suggestion", "[cli][catalog]") {
                ContainsSubstring("did you mean \"llama-3-8b\"?"));
     CHECK_THAT(catalog({"nics", "ndr40"}).err, ContainsSubstring("did you mean \"ndr400\"?"));
     CHECK(catalog({"accelerators", "h1000"}).status == 2);
+    CHECK_THAT(catalog({"models", "gpt-2"}).err, ContainsSubstring("did you mean \"gpt-2-xl\"?"));
     CHECK_THAT(catalog({"models", "llama3"}).err,
                ContainsSubstring("did you mean one of llama-3-8b, llama-3-70b, llama-3-405b"));
 }

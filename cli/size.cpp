@@ -299,13 +299,14 @@ void add_failures(CLI::App& command, Options& options) {
 void add_layout(CLI::App& command, Options& options) {
     const std::string group = "The layout, where it is not to be searched";
     const auto add = [&](const char* name, auto& to, const char* help) {
-        command.add_option(name, to, help)->check(some)->group(group);
+        return command.add_option(name, to, help)->check(some)->group(group);
     };
     add("--tp", options.tp, "Tensor parallelism");
     add("--pp", options.pp, "Pipeline parallelism");
     add("--cp", options.cp, "Context parallelism");
     add("--ep", options.ep, "Expert parallelism");
-    add("--microbatch", options.microbatch, "Sequences of a microbatch: 1, 2, 4 or 8");
+    add("--microbatch", options.microbatch, "Sequences of a microbatch: 1, 2, 4 or 8")
+        ->check(CLI::IsMember(std::vector<std::uint64_t>{1, 2, 4, 8}));
     add("--top", options.top, "Layouts that are listed (default: 10)");
 }
 

@@ -160,6 +160,7 @@ Result<void> check_question(const SizeQuestion& question) {
         {"a checkpoint cost", question.checkpoint_cost_s},
         {"a bandwidth", question.storage_bytes_per_s},
         {"a PUE", question.pue},
+        {"a rate of failures", question.per_1000_node_days},
         {"time until a node is back", question.repair_s},
         {"a sequence", as_double(question.model.sequence)}};
     for (const auto& [what, value] : numbers) {

@@ -88,11 +88,11 @@ std::string attention_text(const Shape& shape) {
                            latent.key_value_rank, latent.plain_head, latent.rope_head,
                            latent.value_head);
     }
-    auto text = fmt::format("{} heads, {} of keys and values, {} wide", shape.heads,
+    auto text = fmt::format("{}, {} of keys and values, {} wide", count_of(shape.heads, "head"),
                             shape.kv_heads(), shape.head_width());
-    return shape.window == 0
-               ? text
-               : text + fmt::format("; {} layers see {} tokens", shape.window_layers, shape.window);
+    return shape.window == 0 ? text
+                             : text + fmt::format("; tokens see {} in {}", shape.window,
+                                                  count_of(shape.window_layers, "layer"));
 }
 
 std::string mlp_text(const Shape& shape) {

@@ -498,6 +498,10 @@ TEST_CASE("railhead size says what is wrong with its options", "[sizing][cli]") 
         {{"size", "--model", "llama-65b", "--cost", "40s", "--storage", "1GB/s"},
          "--cost excludes --storage"},
         {{"size", "--model", "llama-65b", "--layouts"}, "give --accelerator NAME"},
+        {{"size", "--model", "llama-65b", "--accelerator", "h100", "--microbatch", "3"},
+         "--microbatch: 3 not in {1,2,4,8}"},
+        {{"size", "--model", "llama-65b", "--accelerator", "h100", "--rate", "0"},
+         "a rate of failures of 0: it has to be more than 0"},
         {{"size", "--model", "llama-65b", "--top", "3"}, "--top says"},
         {{"size", "--model", "llama-65b", "--accelerator", "h100", "--top", "3"}, "--top says"},
     }));

@@ -164,3 +164,26 @@ TEST_CASE("what is wrong on the command line is told with what was meant", "[col
     }
     CHECK(allreduce(fine).status == 0);
 }
+
+TEST_CASE("a site's NIC is known by its name", "[collective]") {
+    const TempDir folder;
+    const auto site = folder.write("site.toml",
+                                   "[[nic]]\nname = \"ours\"\nport_gbit_s = 800\nper_node = 4\n"
+                                   "source = \"our vendor\"\n");
+    const auto ran =
+        allreduce({"--nodes", "2", "--accelerator", "h100", "--nic", "ours", "--catalog", site});
+    CHECK(ran.status == 0);
+    CHECK_THAT(ran.out, ContainsSubstring("4 NICs of 100 GB/s a node"));
+}
+
+TEST_CASE("what is said of a network's latency holds for its steps too", "[collective]") {
+    const auto step = [](std::vector<std::string> more) {
+        std::vector<std::string> words{"--nodes", "2", "--accelerator", "h100", "--nic", "efa-v2"};
+        words.insert(words.end(), more.begin(), more.end());
+        const auto ran = allreduce(words);
+        const auto at = ran.out.find("usable; ", ran.out.find("Between")) + 8;
+        return ran.out.substr(at, ran.out.find('\n', at) - at);
+    };
+    CHECK(step({}) == "20 us a step");
+    CHECK(step({"--net-latency", "100us"}) == "100 us a step");
+}

@@ -16,19 +16,6 @@ namespace railhead::diagnose {
 
 namespace {
 
-/// "[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]" as "mlx5_0:1/IB", "mlx5_1:1/RoCE".
-std::vector<std::string_view> devices_in(std::string_view list) {
-    std::vector<std::string_view> devices;
-    for (auto word : split_words(list)) {
-        const auto close = word.find(']');
-        if (!word.starts_with('[') || close == std::string_view::npos || close + 1 == word.size()) {
-            continue;  // "[RO]"
-        }
-        devices.push_back(word.substr(close + 1));
-    }
-    return devices;
-}
-
 /// The first line about a connection that takes such a path is evidence.
 void add_path(Finding& finding, const NcclLog& log, PathClass path) {
     const auto found = std::ranges::find(log.paths, path, &NcclPath::path);

@@ -138,9 +138,14 @@ std::string waterfall_text(const Waterfall& fall) {
         table.add({fmt::format("-{:.1f} %", bar.share * 100), bar_text(bar.share),
                    fmt::format("{} ({})", bar.what, bar.from)});
     }
-    table.add(
-        {fmt::format("{:.1f} %", fall.mfu * 100), bar_text(fall.mfu), "MFU of the last steps"});
+    table.add({fmt::format("{:.1f} %", fall.mfu * 100), bar_text(fall.mfu),
+               fmt::format("MFU of the last steps, by convention \"{}\"", fall.convention)});
     auto text = "\nWhere the peak goes\n" + table.text(3, width);
+    if (fall.mfu != fall.mfu_of_all) {
+        text +=
+            fmt::format("   MFU of the usual step of the whole run, as of railhead mfu: {:.1f} %\n",
+                        fall.mfu_of_all * 100);
+    }
     if (fall.is_scaled) {
         text += "   Findings claim more than is lost: their bars are made smaller to fit.\n";
     }
@@ -165,6 +170,12 @@ std::string number_text(const std::optional<double>& value) {
     return value ? fmt::format("{:.6g}", *value) : std::string{"not told"};
 }
 
+std::string wrapped(std::string_view sentence) {
+    Table table;
+    table.add({std::string{sentence}});
+    return table.text(3, width);
+}
+
 std::string comparison_text(const Comparison& about, const std::string& baseline) {
     auto text = fmt::format("\nAgainst {}: a step takes {:+.1f} % time\n", path_text(baseline),
                             about.change() * 100);
@@ -180,6 +191,16 @@ std::string comparison_text(const Comparison& about, const std::string& baseline
                    fmt::format("{:+.1f} %", part.share * 100)});
     }
     text += table.text(3, width);
+    if (about.tokens_before && about.tokens_now) {
+        text += wrapped(fmt::format(
+            "Steps are of unlike size, {:.6g} before and {:.6g} now: those of now are told as long "
+            "as they would be with {:.6g}.",
+            *about.tokens_before, *about.tokens_now, *about.tokens_before));
+    } else if (about.tokens_unknown) {
+        text += wrapped(
+            "Whether a step is as large as before is not known: the logs do not tell "
+            "batch and sequence.");
+    }
     if (about.mfu_before && about.mfu_now) {
         text += fmt::format("   MFU {:.1f} % became {:.1f} %\n", *about.mfu_before * 100,
                             *about.mfu_now * 100);

@@ -64,7 +64,11 @@ json waterfall_json(const std::optional<diagnose::Waterfall>& fall) {
     for (const auto& bar : fall->bars) {
         bars.push_back({{"what", bar.what}, {"share", rounded(bar.share)}, {"from", bar.from}});
     }
-    return {{"mfu", rounded(fall->mfu)}, {"scaled", fall->is_scaled}, {"bars", std::move(bars)}};
+    return {{"mfu", rounded(fall->mfu)},
+            {"mfu_of_all", rounded(fall->mfu_of_all)},
+            {"convention", fall->convention},
+            {"scaled", fall->is_scaled},
+            {"bars", std::move(bars)}};
 }
 
 json comparison_json(const DiagnosisReport& report) {
@@ -90,6 +94,9 @@ json comparison_json(const DiagnosisReport& report) {
             {"change", rounded(about.change())},
             {"mfu_before", or_null(about.mfu_before)},
             {"mfu_now", or_null(about.mfu_now)},
+            {"size_before", or_null(about.tokens_before)},
+            {"size_now", or_null(about.tokens_now)},
+            {"size_unknown", about.tokens_unknown},
             {"parts", std::move(parts)},
             {"arguments", std::move(changed)}};
 }

@@ -26,6 +26,11 @@ std::string percent(double share) {
     return fmt::format("{:.1f} %", share * 100);
 }
 
+/// ", by convention "matrices"": what a published figure is to be compared with.
+std::string counted_text(const std::string& convention) {
+    return convention.empty() ? std::string{} : fmt::format(", by convention \"{}\"", convention);
+}
+
 std::string attention_text(training::Attention attention) {
     switch (attention) {
         case training::Attention::none:
@@ -38,16 +43,37 @@ std::string attention_text(training::Attention attention) {
     return "";
 }
 
+/// HFU, and whether what it takes of recomputation was told.  A log that counts a third more FLOPs
+/// than the model has (SC21, eq 3) says that layers are computed again, without a word of it.
+std::string hfu_text(const MfuAnswer& answer) {
+    const auto& about = answer.utilization;
+    if (about.recompute != training::Recompute::none) {
+        return fmt::format("{}, with {} recomputation", percent(about.hfu),
+                           to_string(about.recompute));
+    }
+    if (answer.recompute_told) {
+        return fmt::format("{}: nothing is recomputed", percent(about.hfu));
+    }
+    auto text = fmt::format("{} if nothing is recomputed, which is not told", percent(about.hfu));
+    constexpr double least = 1.25;
+    constexpr double most = 1.42;
+    const double counted = answer.printed_share.value_or(0) / about.mfu;
+    if (counted >= least && counted <= most) {
+        text += fmt::format(
+            "; the log counts {:.2f} times these FLOPs, about the 4/3 of full "
+            "recomputation: --recompute full",
+            counted);
+    }
+    return text;
+}
+
 /// The one figure that people compare runs by, and what it is of.
 void add_answer(Table& table, const MfuAnswer& answer) {
     const auto& about = answer.utilization;
     const auto& convention = *about.convention;
     table.add({"MFU", fmt::format("{}, by convention \"{}\": {} ({})", percent(about.mfu),
                                   convention.name, convention.formula, convention.source)});
-    table.add({"HFU", about.recompute == training::Recompute::none
-                          ? fmt::format("{}: nothing is recomputed", percent(about.hfu))
-                          : fmt::format("{}, with {} recomputation", percent(about.hfu),
-                                        to_string(about.recompute))});
+    table.add({"HFU", hfu_text(answer)});
     const auto gpus = answer.rate.gpus;
     table.add({"Speed", fmt::format("{:.6g} tokens/s on {:.6g} {}, {:.1f} TFLOP/s a GPU",
                                     answer.rate.tokens_per_s, gpus, gpus == 1 ? "GPU" : "GPUs",
@@ -56,9 +82,10 @@ void add_answer(Table& table, const MfuAnswer& answer) {
                                    to_string(answer.precision), answer.accelerator->name,
                                    answer.accelerator->source)});
     if (const auto* highest = answer.accelerator->highest(answer.precision)) {
-        table.add({"Published", fmt::format("at most {} of {} in {} ({})", percent(highest->share),
-                                            answer.accelerator->name, to_string(answer.precision),
-                                            highest->source)});
+        table.add(
+            {"Published", fmt::format("at most {} of {} in {}{} ({})", percent(highest->share),
+                                      answer.accelerator->name, to_string(answer.precision),
+                                      counted_text(highest->convention), highest->source)});
     }
     if (answer.printed_share) {
         table.add({"Printed", fmt::format("{:.1f} TFLOP/s a GPU, {} of the peak, by the log's own "

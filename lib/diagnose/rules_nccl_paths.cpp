@@ -142,6 +142,20 @@ Finding find_rail_mismatch(const Facts& facts) {
     if (lists.size() < 2) {
         return not_found();
     }
+    const bool as_many =
+        devices_in(lists[0].second->value).size() == devices_in(lists[1].second->value).size();
+    if (as_many && lists.size() == 2) {
+        auto finding = found(
+            Confidence::possible,
+            fmt::format("Nodes use as many NICs of different names: \"{}\" and \"{}\". Where the "
+                        "machines are alike, these are different rails.",
+                        printable(lists[0].first), printable(lists[1].first)),
+            {lists[0].second->first, lists[1].second->first});
+        finding.role = Role::advice;  // names may differ from node to node
+        finding.fix = {"railhead rails --compare: whether the same GPUs use them"};
+        finding.expected = "all rails of all nodes";
+        return finding;
+    }
     auto finding = found(Confidence::certain,
                          fmt::format("Nodes use different NICs: \"{}\" and \"{}\". Rails that only "
                                      "one side has are lost, or the job hangs.",

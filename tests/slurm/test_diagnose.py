@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from conftest import BUILD, CHECKOUT
+from rig import Rig
 
 RAILHEAD = BUILD / "cli" / "railhead"
 CASES = CHECKOUT / "tests" / "data" / "cases"
@@ -29,16 +30,22 @@ KNOWN = {
 }
 
 
+@pytest.fixture(scope="module")
+def rig():
+    with Rig(2, gpus=2, sockets=2, cores=4) as started:
+        yield started
+
+
 @pytest.mark.parametrize("case", KNOWN)
-def test_the_output_of_a_slow_job_tells_the_causes_in_order_and_the_mfu_after_each(cluster, case):
+def test_the_output_of_a_slow_job_tells_the_causes_in_order_and_the_mfu_after_each(rig, case):
     configuration, mfu, findings, unexplained = KNOWN[case]
     lines = (CASES / case / "nccl.log").read_text().splitlines(keepends=True)
     for half, part in enumerate((lines[:len(lines) // 2], lines[len(lines) // 2:])):
-        (cluster.work / f"nccl.{half}").write_text("".join(part))
-    (cluster.work / "train.log").write_text((CASES / case / "train.log").read_text())
+        (rig.work / f"nccl.{half}").write_text("".join(part))
+    (rig.work / "train.log").write_text((CASES / case / "train.log").read_text())
 
-    job = cluster.sbatch(SCRIPT, "-N2", "--ntasks-per-node=1", "--time=5", "--railhead=off")
-    assert cluster.wait_job(job)["JobState"] == "COMPLETED", job.output()
+    job = rig.sbatch(SCRIPT, "-N2", "--ntasks-per-node=1", "--time=5")
+    assert rig.wait_job(job)["JobState"] == "COMPLETED", job.output()
     output = job.script.parent / f"slurm-{job.id}.out"
     result = subprocess.run([RAILHEAD, "diagnose", output, CASES / case / configuration, "--json"],
                             capture_output=True, text=True, check=False)

@@ -344,7 +344,9 @@ void check_case(const std::string& folder, const std::string& configuration, dou
 void check_text(const std::string& folder, const std::string& configuration,
                 const std::string& name) {
     const auto ran = run(files_of(folder, configuration));
-    CHECK(ran.out == railhead::test::golden("golden/diagnose/" + name, ran.out));
+    // Below it all other rules are listed, of which each new one is to change no golden file.
+    const auto text = ran.out.substr(0, ran.out.find("\nLooked for and not found"));
+    CHECK(text == railhead::test::golden("golden/diagnose/" + name, text));
     for (const auto line : railhead::split(ran.out, '\n')) {
         CAPTURE(line);
         CHECK(railhead::report::columns(line) <= 80);

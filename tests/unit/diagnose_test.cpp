@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <zlib.h>
 #include <nlohmann/json.hpp>
 
@@ -406,6 +407,69 @@ TEST_CASE("public logs get the verdict that is known of them", "[diagnose][corpu
         const Diagnosed d{facts_of({railhead::test::read_corpus(one.file)})};
         CHECK(std::string{name_of(d.diagnosis.verdict)} == one.verdict);
         CHECK(ids_of(d.diagnosis) == one.findings);
+    }
+}
+
+// What users reported, in the lines that they gave: the corpus' bug-reports that ask something of a
+// diagnosis.
+TEST_CASE("reports of users get the answer that they ask for", "[diagnose]") {
+    const auto info = [](std::string_view host, int pid, int device, std::string_view text) {
+        return fmt::format("{}:{}:{} [{}] NCCL INFO {}\n", host, pid, pid + 200, device, text);
+    };
+    const auto using_ib = [](std::string_view devices) {
+        return fmt::format("NET/IB : Using {} [RO]; OOB eno1np0:10.1.0.6<0>", devices);
+    };
+    struct Report {
+        const char* number;
+        std::string text;
+        const char* rule;
+        const char* role;
+        const char* says;
+    };
+    const std::vector<Report> reports = {
+        {"01, --gpus-per-task hides peers",
+         info("node6", 1080641, 0, "Channel 00 : 0[0] -> 1[0] via SHM/direct/direct") +
+             info("node6", 1080642, 0, "Channel 00 : 1[0] -> 0[0] via SHM/direct/direct"),
+         "gpu-isolation", "cause", "--gpus-per-node=N --gpu-bind=none"},
+        {"01 and 20, a RoCE port for management among IB rails",
+         info("node6", 1080641, 0, using_ib("[0]mlx5_0:1/IB [1]mlx5_1:1/IB [2]mlx5_2:1/RoCE")),
+         "mixed-links", "cause", "NCCL_IB_HCA=^mlx5_2"},
+        {"19, a VLAN is taken along",
+         info("a1", 10, 0, "NCCL_SOCKET_IFNAME set by environment to bond0") +
+             info("a1", 10, 0, "NET/Socket : Using [0]bond0:10.0.0.1<0> [1]bond0.2093:10.9.0.1<0>"),
+         "prefix-match", "advice", "NCCL_SOCKET_IFNAME==bond0"},
+        {"20, NICs have other names on another node",
+         info("master", 10, 0, using_ib("[0]mlx5_2:1/IB [1]mlx5_3:1/IB")) +
+             info("worker", 11, 0, using_ib("[0]mlx5_0:1/IB [1]mlx5_1:1/IB")),
+         "rail-mismatch", "advice", "railhead rails --compare"},
+        {"23, a VM's PCIe speeds", info("vm", 10, 0, "+ PCI[0.2] - PCI/0-65000 (104c823200000000)"),
+         "virtual-pci", "advice", "NCCL_TOPO_FILE"},
+        {"41, two releases of libibverbs",
+         info("c1", 10, 0,
+              "NET/Plugin: libnccl-net-ofi.so: /opt/lib/libibverbs.so.1: version "
+              "`IBVERBS_PRIVATE_34' not found (required by /usr/lib/libefa.so.1)") +
+             info("c1", 10, 0, "Using network Socket"),
+         "plugin-trouble", "cause", "LD_LIBRARY_PATH"},
+        {"42, one slow GPU", steps(30, 105'200) + steps(30, 111'100, 1030), "slow-part", "cause",
+         "a fixed GEMM on each GPU"},
+        {"56, ranks are gone, the others wait",
+         "[2022-05-04 10:00:00]" + steps(1, 1000) + "[2022-05-04 11:00:00] still here\n", "hang",
+         "symptom", "--kill-on-bad-exit=1"},
+    };
+    for (const auto& report : reports) {
+        CAPTURE(report.number);
+        const Diagnosed d{facts_of({report.text})};
+        const auto some = d.diagnosis.with(diagnose::Answer::found);
+        const auto found = std::ranges::find_if(
+            some, [&](const auto* finding) { return finding->rule->id == report.rule; });
+        REQUIRE(found != some.end());
+        const auto& first = **found;
+        CHECK(name_of(first.role) == report.role);
+        std::string fixes;
+        for (const auto& fix : first.fix) {
+            fixes += fix + "\n";
+        }
+        CHECK_THAT(fixes, ContainsSubstring(report.says));
     }
 }
 

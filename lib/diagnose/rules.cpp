@@ -109,6 +109,17 @@ Role role_of_setting(const Facts& facts, std::optional<double> step_share) {
     return step_share.value_or(0) >= dear && is_low_mfu(facts) ? Role::cause : Role::advice;
 }
 
+Finding found_setting(const Facts& facts, Confidence confidence, std::string what,
+                      std::vector<Evidence> evidence, std::optional<double> step_share) {
+    auto finding = found(confidence, std::move(what), std::move(evidence));
+    if (step_share.value_or(0) > 0) {
+        finding.step_share = step_share;
+        finding.expected = expected_text(facts, *step_share);
+    }
+    finding.role = role_of_setting(facts, finding.step_share);
+    return finding;
+}
+
 std::vector<Rule> all_rules() {
     std::vector<Rule> all;
     for (const auto part : {node_rules(), failure_rules(), nccl_error_rules(), nccl_network_rules(),

@@ -90,6 +90,11 @@ struct Rule {
 /// a low MFU, else advice.
 [[nodiscard]] Role role_of_setting(const Facts& facts, std::optional<double> step_share);
 
+/// A finding on a setting of the run, with what is to be expected where its cost is known.
+[[nodiscard]] Finding found_setting(const Facts& facts, Confidence confidence, std::string what,
+                                    std::vector<Evidence> evidence,
+                                    std::optional<double> step_share);
+
 /// "MFU 36.0 % after it: 34.1 / (1 - 5.3 %)", or of the step where no MFU is known; no MFU is above
 /// the best published.
 [[nodiscard]] std::string expected_text(const Facts& facts, double step_share);

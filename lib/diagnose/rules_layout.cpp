@@ -20,15 +20,6 @@ namespace {
 
 using training::Topic;
 
-/// A finding on a setting: advice, or a cause where it is dear.
-Finding setting(const Facts& facts, Confidence confidence, std::string what,
-                std::vector<Evidence> evidence, std::optional<double> step_share) {
-    auto finding = found(confidence, std::move(what), std::move(evidence));
-    finding.step_share = step_share;
-    finding.role = role_of_setting(facts, step_share);
-    return finding;
-}
-
 /// The most chunks, up to four, that the layers of a stage divide into; 1: none.
 double chunks_for(std::optional<double> layers, double stages) {
     for (const double chunks : {4.0, 3.0, 2.0}) {
@@ -70,7 +61,7 @@ Finding find_bubble(const Facts& facts) {
     const double chunks = now.value_or(1) > 1 ? *now : chunks_for(layers, *stages);
     const double stays = pipeline_bubble(*stages, *microbatches, chunks);
     const double share = idle - stays;
-    auto finding = setting(
+    auto finding = found_setting(
         facts, Confidence::likely,
         fmt::format("The pipeline of {:.0f} stages has {:.0f} micro-batches: it is idle for {:.1f} "
                     "% of a step, (p - 1) / (v m + p - 1) with {}.",
@@ -155,7 +146,7 @@ Finding find_recompute(const Facts& facts) {
                              training->mfu->judgement.doubt < training::Doubt::warning;
     const double matmuls = is_possible ? training->mfu->utilization.mfu * training->speed_now() : 0;
     const double share = matmuls * (1.0 / 3 - selective);
-    auto finding = setting(
+    auto finding = found_setting(
         facts, Confidence::certain,
         "Activations of whole layers are computed again: a third more FLOPs, of which MFU counts "
         "none (39 % more time as measured, arXiv:2205.05198).",

@@ -36,17 +36,6 @@ double mfu_now(const Facts& facts) {
     return mfu != nullptr ? mfu->utilization.mfu * facts.main_training()->speed_now() : 0;
 }
 
-Finding setting(const Facts& facts, Confidence confidence, std::string what,
-                std::vector<Evidence> evidence, std::optional<double> step_share) {
-    auto finding = found(confidence, std::move(what), std::move(evidence));
-    if (step_share.value_or(0) > 0) {
-        finding.step_share = step_share;
-        finding.expected = expected_text(facts, *step_share);
-    }
-    finding.role = role_of_setting(facts, finding.step_share);
-    return finding;
-}
-
 /// The matrix product of a layer that has least to do for a byte: [rows x h] by [h x n].
 struct Product {
     double rows = 0, inner = 0, columns = 0;
@@ -145,9 +134,10 @@ Finding find_serial_gradients(const Facts& facts) {
                                  serial * 100, run->node_bytes_per_s / 1e9, (serial - *share) * 100,
                                  wire_text(*run));
     }
-    auto finding = setting(facts, Confidence::certain,
-                           "Gradients are sent after the backward pass, not while it goes on.",
-                           setup.at(Topic::gradient_overlap), share);
+    auto finding =
+        found_setting(facts, Confidence::certain,
+                      "Gradients are sent after the backward pass, not while it goes on.",
+                      setup.at(Topic::gradient_overlap), share);
     finding.expected += (finding.expected.empty() ? "" : "; ") + arithmetic;
     finding.fix = {setting_for(Remedy::overlap_gradients, framework_of(facts))};
     return finding;
@@ -209,10 +199,11 @@ Finding find_plain_attention(const Facts& facts) {
             mfu->shape.heads, mfu->shape.sequence, mfu->shape.layers, tokens,
             mfu->accelerator->memory_bytes_per_s / 1e9);
     }
-    auto finding = setting(facts, Confidence::likely,
-                           "Attention writes its scores to memory and reads them again (no flash "
-                           "attention, arXiv:2205.14135).",
-                           setup.at(Topic::flash_attention), share);
+    auto finding =
+        found_setting(facts, Confidence::likely,
+                      "Attention writes its scores to memory and reads them again (no flash "
+                      "attention, arXiv:2205.14135).",
+                      setup.at(Topic::flash_attention), share);
     finding.expected = finding.expected.empty() ? "memory and time that grow with the sequence, "
                                                   "not with its square"
                                                 : finding.expected + arithmetic;
@@ -242,8 +233,8 @@ Finding find_wide_matrices(const Facts& facts) {
         share = std::min(mfu_now(facts) * (*gpu->bf16_tflops / *gpu->tf32_tflops - 1),
                          1 - mfu_now(facts));
     }
-    auto finding =
-        setting(facts, Confidence::certain, "Matrices have 32 bits.", setup.at(Topic::fp32), share);
+    auto finding = found_setting(facts, Confidence::certain, "Matrices have 32 bits.",
+                                 setup.at(Topic::fp32), share);
     finding.role = Role::cause;
     finding.expected += (finding.expected.empty() ? "" : ", at least: ") + speeds;
     finding.fix = {setting_for(Remedy::sixteen_bits, framework_of(facts)),

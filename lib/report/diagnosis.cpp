@@ -152,6 +152,29 @@ std::string waterfall_text(const Waterfall& fall) {
     return text;
 }
 
+std::string wrapped(std::string_view sentence) {
+    Table table;
+    table.add({std::string{sentence}});
+    return table.text(3, width);
+}
+
+/// What the MFU rests on.
+std::string inputs_text(const Facts& facts) {
+    const auto* training = facts.main_training();
+    if (training == nullptr || !training->mfu || training->mfu->inputs.empty()) {
+        return "";
+    }
+    Table table;
+    for (const auto& input : training->mfu->inputs) {
+        table.add({printable(input.what), printable(input.value), path_text(input.from)});
+    }
+    auto text = "\nThe MFU is from\n" + table.text(3, width);
+    for (const auto& assumption : training->mfu->assumptions) {
+        text += wrapped(assumption);
+    }
+    return text;
+}
+
 std::string needs_text(const Facts& facts) {
     const auto* training = facts.main_training();
     if (training == nullptr || training->mfu || training->mfu_needs.empty()) {
@@ -168,12 +191,6 @@ std::string needs_text(const Facts& facts) {
 
 std::string number_text(const std::optional<double>& value) {
     return value ? fmt::format("{:.6g}", *value) : std::string{"not told"};
-}
-
-std::string wrapped(std::string_view sentence) {
-    Table table;
-    table.add({std::string{sentence}});
-    return table.text(3, width);
 }
 
 std::string comparison_text(const Comparison& about, const std::string& baseline) {
@@ -272,7 +289,7 @@ std::string diagnosis_text(const DiagnosisReport& report) {
     if (report.waterfall) {
         text += waterfall_text(*report.waterfall);
     }
-    text += needs_text(*report.facts);
+    text += inputs_text(*report.facts) + needs_text(*report.facts);
     return text + not_found_text(report.diagnosis) + unknown_text(report.diagnosis);
 }
 

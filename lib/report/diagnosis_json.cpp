@@ -117,6 +117,12 @@ std::string diagnosis_json(const DiagnosisReport& report) {
         unknown.push_back(unknown_json(*finding));
     }
     const auto* training = report.facts->main_training();
+    auto inputs = json::array();
+    if (training != nullptr && training->mfu) {
+        for (const auto& input : training->mfu->inputs) {
+            inputs.push_back({{"what", input.what}, {"value", input.value}, {"from", input.from}});
+        }
+    }
     const json document = {
         {"schema", "railhead.diagnose/1"},
         {"verdict", name_of(report.diagnosis.verdict)},
@@ -126,6 +132,7 @@ std::string diagnosis_json(const DiagnosisReport& report) {
         {"unknown", std::move(unknown)},
         {"waterfall", waterfall_json(report.waterfall)},
         {"mfu_needs", training != nullptr ? json(training->mfu_needs) : json::array()},
+        {"mfu_inputs", std::move(inputs)},
         {"comparison", comparison_json(report)}};
     return document_text(document);
 }

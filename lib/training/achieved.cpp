@@ -224,13 +224,7 @@ void add_log(MfuQuestion& question, const TrainingLog& log, const LogSummary& su
 }
 
 const Utilization& counted_as(const PublishedMfu& published, const MfuAnswer& answer) {
-    const auto& name = published.convention;
-    if (name.empty() || answer.utilization.convention->name == name) {
-        return answer.utilization;
-    }
-    const auto found = std::ranges::find_if(
-        answer.others, [&](const Utilization& other) { return other.convention->name == name; });
-    return found == answer.others.end() ? answer.utilization : *found;
+    return counted_as(published.convention, answer.utilization, answer.others);
 }
 
 std::vector<std::string> missing_of(const MfuQuestion& question) {

@@ -45,7 +45,8 @@ int group_of(const Finding& finding) {
 /// Whether `rule` looks at a training log alone: it is asked of each of them.
 bool is_of_training(const Rule& rule) {
     return std::ranges::any_of(
-        std::array{speed_rules(), layout_rules(), setting_rules(), stability_rules()},
+        std::array{speed_rules(), layout_rules(), gradient_rules(), setting_rules(),
+                   stability_rules()},
         [&](auto part) { return std::ranges::find(part, rule.id, &Rule::id) != part.end(); });
 }
 

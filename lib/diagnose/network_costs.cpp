@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -71,7 +72,11 @@ std::optional<double> fewest_nics(const NcclLog& log) {
 class Ladder {
  public:
     Ladder(const Facts& facts, const RunSizes& run, std::span<Finding> findings)
-        : facts_{facts}, run_{run}, findings_{findings}, at_{run.node_bytes_per_s} {}
+        : facts_{facts},
+          run_{run},
+          findings_{findings},
+          at_{run.node_bytes_per_s},
+          left_{run.lost} {}
 
     void step(std::string_view id, double to_bytes_per_s) {
         auto* finding = find(findings_, id);
@@ -89,11 +94,16 @@ class Ladder {
     [[nodiscard]] double at() const { return at_; }
 
  private:
-    void price(Finding& finding, double before, double after, double to_bytes_per_s) const {
+    /// No fault is promised more than what the run loses.
+    void price(Finding& finding, double before, double after, double to_bytes_per_s) {
         constexpr double least = 0.0005;
-        const double share = after - before;
-        const auto gain =
-            share < least ? std::string{"no time is lost now"} : expected_text(facts_, share);
+        const double share = std::min(after - before, left_);
+        left_ -= share;
+        auto gain = after - before < least ? std::string{"no time is lost now"}
+                                           : expected_text(facts_, share);
+        if (share < after - before) {
+            gain += ", no more than what the run loses";
+        }
         if (share >= least) {
             finding.step_share = share;
         }
@@ -110,6 +120,7 @@ class Ladder {
     const RunSizes& run_;
     std::span<Finding> findings_;
     double at_;
+    double left_;  ///< of what the run loses
 };
 
 }  // namespace
@@ -153,6 +164,9 @@ std::optional<RunSizes> sizes_of_run(const Facts& facts, const RunSetup& setup) 
     run.hidden = static_cast<double>(mfu.shape.hidden);
     // Replicas smaller than a node reduce within it first.
     const double copies = std::min(*replicas, run.nodes);
+    if (!(copies >= 1) || !(*batch > 0)) {
+        return std::nullopt;
+    }
     run.tokens = {*batch * sequence / copies, *batch * sequence / copies};
     run.sent = (copies - 1) / copies;
     if (setup.value(Topic::gradient_overlap) == 0.0) {

@@ -68,6 +68,7 @@ struct Rule {
 [[nodiscard]] std::span<const Rule> speed_rules();      ///< step times of a training log
 [[nodiscard]] std::span<const Rule> stability_rules();  ///< losses, hangs
 [[nodiscard]] std::span<const Rule> layout_rules();     ///< arguments of the run, MFU
+[[nodiscard]] std::span<const Rule> gradient_rules();   ///< how gradients are sent
 [[nodiscard]] std::span<const Rule> setting_rules();    ///< other settings of the run
 [[nodiscard]] std::span<const Rule> bandwidth_rules();  ///< tables of nccl-tests
 [[nodiscard]] std::span<const Rule> node_rules();     ///< kernel log, nvidia-smi, DCGM, PCI, ports

@@ -112,11 +112,12 @@ Finding find_tensor_across(const Facts& facts) {
         ", and more pipeline stages"};
     finding.expected = "railhead size tells the step of a layout before it is run";
     const auto run = sizes_of_run(facts, setup);
-    if (run && run->hidden > 0 && run->scale_up_bytes_per_s > 0) {
+    if (run && *ways <= setup.gpus().value_or(0) && run->hidden > 0 &&
+        run->scale_up_bytes_per_s > 0) {
         const double slow = run->node_bytes_per_s / run->gpus_per_node;
         const double share = tensor_traffic(*run, *ways, slow) -
                              tensor_traffic(*run, node, run->scale_up_bytes_per_s);
-        finding.step_share = std::min(share, run->lost);
+        finding.step_share = std::clamp(share, 0.0, run->lost);
         finding.expected = fmt::format(
             "{}; all-reduces take {:.1f} % of the step at {:.1f} GB/s a GPU, {:.1f} % within a "
             "node "

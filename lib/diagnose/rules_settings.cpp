@@ -1,4 +1,4 @@
-// Rules on the other settings of a run: what it sends and when, how it computes, loads and saves.
+// Rules on the other settings of a run: how it computes, loads and saves.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -11,9 +11,7 @@
 
 #include "checkpoint/interval.hpp"
 #include "checkpoint/mtbf.hpp"
-#include "diagnose/checklist_costs.hpp"
 #include "diagnose/framework.hpp"
-#include "diagnose/network_costs.hpp"
 #include "diagnose/rules.hpp"
 #include "diagnose/run_setup.hpp"
 
@@ -60,11 +58,11 @@ Finding find_small_batch(const Facts& facts) {
         *micro * static_cast<double>(mfu->shape.sequence) / setup.ways(Topic::context_parallel),
         hidden, hidden / setup.ways(Topic::tensor_parallel)};
     const double ridge = mfu->utilization.peak_tflops * 1e12 / mfu->accelerator->memory_bytes_per_s;
-    if (!(product.rows > 0) || product.intensity() >= ridge) {
+    if (!(product.rows > 0) || !(product.intensity() < ridge)) {
         return not_found();
     }
     const double share = mfu_now(facts) * (ridge / product.intensity() - 1);
-    auto finding = setting(
+    auto finding = found_setting(
         facts, Confidence::likely,
         fmt::format(
             "Matrix products of {:.0f} rows ({:g} sequences at once) have {:.0f} FLOPs for a "
@@ -82,91 +80,6 @@ Finding find_small_batch(const Facts& facts) {
     finding.fix = {
         setting_for(Remedy::larger_micro_batch, framework_of(facts), fmt::format("{:.0f}", size)),
         "less tensor parallelism makes matrices wider"};
-    return finding;
-}
-
-Finding find_network_batch(const Facts& facts) {
-    const RunSetup setup{facts};
-    if (setup.is_empty()) {
-        return unknown({Input::run_arguments});
-    }
-    auto run = sizes_of_run(facts, setup);
-    if (!run) {
-        return unknown({Input::model_flops, Input::network});
-    }
-    run->behind_backward = 2.0 / 3;  // that nothing is overlapped is another finding
-    constexpr double worth_a_look = 0.02;
-    const double share = exposed_gradients(*run, run->node_bytes_per_s, run->tokens.low);
-    if (share < worth_a_look) {
-        return not_found();
-    }
-    auto finding = setting(
-        facts, Confidence::likely,
-        fmt::format(
-            "Gradients are longer on the wire than the backward pass takes, with all of the "
-            "network's {:.0f} GB/s a node: {:.0f} tokens a step of a replica are too few "
-            "({}).",
-            run->node_bytes_per_s / 1e9, run->tokens.low, wire_text(*run)),
-        setup.at(Topic::global_batch), std::min(share, run->lost));
-    finding.fix = {"a larger global batch: more micro-batches a replica",
-                   "fewer replicas: more of the GPUs in tensor or pipeline parallelism"};
-    return finding;
-}
-
-Finding find_serial_gradients(const Facts& facts) {
-    const RunSetup setup{facts};
-    const auto overlap = setup.value(Topic::gradient_overlap);
-    if (!overlap) {
-        return unknown({Input::run_arguments});
-    }
-    const auto replicas = setup.replicas();
-    if (*overlap != 0 || (replicas && *replicas <= 1)) {
-        return not_found();
-    }
-    std::optional<double> share;
-    std::string arithmetic = "up to two thirds of compute hide it";
-    if (auto run = sizes_of_run(facts, setup)) {
-        run->behind_backward = 0;
-        const double serial = exposed_gradients(*run, run->node_bytes_per_s, run->tokens.low);
-        run->behind_backward = 2.0 / 3;
-        share = serial - exposed_gradients(*run, run->node_bytes_per_s, run->tokens.low);
-        arithmetic = fmt::format("{:.1f} % of the step at {:.0f} GB/s a node become {:.1f} %: {}",
-                                 serial * 100, run->node_bytes_per_s / 1e9, (serial - *share) * 100,
-                                 wire_text(*run));
-    }
-    auto finding =
-        found_setting(facts, Confidence::certain,
-                      "Gradients are sent after the backward pass, not while it goes on.",
-                      setup.at(Topic::gradient_overlap), share);
-    finding.expected += (finding.expected.empty() ? "" : "; ") + arithmetic;
-    finding.fix = {setting_for(Remedy::overlap_gradients, framework_of(facts))};
-    return finding;
-}
-
-Finding find_small_buckets(const Facts& facts) {
-    const RunSetup setup{facts};
-    const auto bytes = setup.value(Topic::bucket_bytes);
-    if (!bytes) {
-        return unknown({Input::run_arguments});
-    }
-    constexpr double usual = 25.0 * 1048576;  // PyTorch's default: arXiv:2006.15704, section 4.2
-    if (*bytes >= usual) {
-        return not_found();
-    }
-    auto finding =
-        found(Confidence::possible,
-              fmt::format(
-                  "Gradients go in buckets of {:.1f} MB, less than the 26.2 MB that PyTorch takes: "
-                  "many small collectives, of which latency takes the most.",
-                  *bytes / 1e6),
-              setup.at(Topic::bucket_bytes));
-    finding.role = Role::advice;
-    const auto framework = framework_of(facts);
-    finding.fix = {setting_for(Remedy::larger_buckets, framework,
-                               framework == Framework::deepspeed  ? "500000000"
-                               : framework == Framework::megatron ? "40000000"
-                                                                  : "100")};
-    finding.expected = "railhead allreduce tells the time of a collective by its size";
     return finding;
 }
 
@@ -285,9 +198,10 @@ std::optional<double> checkpoint_s(const TrainingFacts& training) {
 
 /// Checkpoints of this cost on the run's nodes, at the usual failure rate.
 std::optional<checkpoint::Timing> timing_of(double cost_s, double nodes) {
+    constexpr double most = 1e6;
     const auto mtbf =
         checkpoint::gang_mtbf_s(checkpoint::usual_rate().per_1000_node_days,
-                                std::max<std::uint64_t>(1, static_cast<std::uint64_t>(nodes)));
+                                static_cast<std::uint64_t>(std::clamp(nodes, 1.0, most)));
     if (!mtbf) {
         return std::nullopt;
     }
@@ -328,7 +242,8 @@ Finding judge_interval(const Facts& facts, const RunSetup& setup, double steps, 
 Finding find_interval(const Facts& facts) {
     const RunSetup setup{facts};
     const auto steps = setup.value(Topic::save_interval);
-    if (!steps || !(*steps > 0)) {
+    constexpr double most = 1e9;
+    if (!steps || !(*steps > 0 && *steps < most)) {
         return unknown({Input::run_arguments});
     }
     const auto* training = facts.main_training();
@@ -352,16 +267,6 @@ constexpr std::string_view of_settings[] = {"low-mfu"};
 constexpr Rule rules[] = {
     {"small-batch", "matrix products that are too small",
      "a GPU that waits for its memory does not compute", of_settings, find_small_batch},
-    {"batch-per-network", "too few tokens a step for the network",
-     "gradients are sent once a step, however short it is", of_settings, find_network_batch},
-    {"gradients-not-overlapped", "gradients that are sent after the backward pass",
-     "the network works while GPUs wait, and the other way round", of_settings,
-     find_serial_gradients},
-    {"small-buckets",
-     "gradients in small pieces",
-     "latency is paid for each piece",
-     {},
-     find_small_buckets},
     {"no-flash-attention", "attention that writes its scores to memory",
      "memory is ten times slower than the matrix units", of_settings, find_plain_attention},
     {"fp32-matrices", "matrices of 32 bits", "16 bits are computed twice to sixteen times as fast",

@@ -2,6 +2,7 @@
 // the batch script say where the log does not: one value a topic, with the line that says it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -47,7 +48,10 @@ class RunSetup {
     [[nodiscard]] std::optional<double> microbatches() const;
     /// Chunks of the model in a pipeline stage; 1 where the stages are known not to be interleaved.
     [[nodiscard]] std::optional<double> chunks() const;
-    [[nodiscard]] double ways(training::Topic topic) const { return value(topic).value_or(1); }
+    /// Of a kind of parallelism: at least 1.
+    [[nodiscard]] double ways(training::Topic topic) const {
+        return std::max(1.0, value(topic).value_or(1));
+    }
 
  private:
     void add_log(const TrainingFacts& training);

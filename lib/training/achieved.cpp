@@ -24,7 +24,8 @@ std::string number_text(double value) {
 constexpr std::string_view of_log = "the log";
 
 std::string at_line(std::uint64_t line, std::string_view source = of_log) {
-    return fmt::format("line {} of {}", line, source);
+    return source == of_log ? fmt::format("line {} of {}", line, source)
+                            : fmt::format("{}:{}", source, line);
 }
 
 /// Puts a figure of the log where none was typed.

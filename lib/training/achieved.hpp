@@ -42,7 +42,7 @@ struct MfuQuestion {
 };
 
 /// Takes what `run` says of the model, the batch, the GPUs and the settings where it is not known,
-/// and says in `inputs` on which line of `source` it stands.
+/// and says in `inputs` on which line of `source`, a file's name, it stands.
 void add_facts(MfuQuestion& question, const Run& run, std::string_view source);
 
 /// Takes from the run's log what was not typed, and says so in `inputs`.

@@ -582,8 +582,10 @@ TEST_CASE("the ranks that are absent from a collective are named from flight rec
 TEST_CASE("every rule has a case that it finds and one that is well", "[diagnose]") {
     // In tests of their own: they need a model, several files, or a job that runs well.
     std::set<std::string> apart = {"low-mfu", "impossible-mfu", "absent-rank", "nccl-ras"};
-    for (const auto& rule : diagnose::setting_rules()) {
-        apart.insert(std::string{rule.id});  // diagnose_settings_test.cpp
+    for (const auto part : {diagnose::setting_rules(), diagnose::gradient_rules()}) {
+        for (const auto& rule : part) {
+            apart.insert(std::string{rule.id});  // diagnose_settings_test.cpp
+        }
     }
     std::set<std::string> positive = apart;
     std::set<std::string> healthy = apart;

@@ -379,9 +379,11 @@ TEST_CASE("every rule on settings is found, is well, and is without evidence", "
     for (const auto& c : cases()) {
         answers[c.rule].insert(c.expected);
     }
-    for (const auto& rule : diagnose::setting_rules()) {
-        CAPTURE(rule.id);
-        CHECK(answers[std::string{rule.id}].size() == 3);
+    for (const auto part : {diagnose::setting_rules(), diagnose::gradient_rules()}) {
+        for (const auto& rule : part) {
+            CAPTURE(rule.id);
+            CHECK(answers[std::string{rule.id}].size() == 3);
+        }
     }
 }
 
@@ -410,6 +412,46 @@ TEST_CASE("what the log prints comes before what a configuration says", "[diagno
     CHECK(setup.value(training::Topic::pipeline_parallel) == 4.0);
     CHECK(setup.at(training::Topic::pipeline_parallel)[0].file == 1);
     CHECK(setup.at(training::Topic::pipeline_parallel)[0].line == 3);
+}
+
+TEST_CASE("no value of a setting makes a figure that is none", "[diagnose]") {
+    const auto well = gpt({{"global_batch_size", "256"},
+                           {"micro_batch_size", "1"},
+                           {"pipeline_model_parallel_size", "2"},
+                           {"context_parallel_size", "1"},
+                           {"num_layers_per_virtual_pipeline_stage", "4"},
+                           {"overlap_grad_reduce", "False"},
+                           {"ddp_bucket_size", "1000"},
+                           {"use_flash_attn", "False"},
+                           {"save_interval", "2"}});
+    const auto rules = diagnose::all_rules();
+    const auto nccl = railhead::test::read(gpt_case + "/nccl.log");
+    for (std::size_t i = 0; i < well.size(); ++i) {
+        for (const auto* value : {"0", "-1", "1e300", "1e-300", "1", "999999999999"}) {
+            auto values = well;
+            values[i].second = value;
+            CAPTURE(well[i].first, value);
+            const auto facts = facts_of({megatron(values) + saves(40), nccl}, a100s(64));
+            const auto diagnosis = diagnose::diagnose(facts, rules);
+            for (const auto* finding : diagnosis.with(Answer::found)) {
+                CAPTURE(finding->rule->id, finding->what, finding->expected);
+                CHECK(
+                    (finding->step_share.value_or(0) >= 0 && finding->step_share.value_or(0) < 1));
+                for (const auto* none : {"nan", "inf ", "-inf", "MFU -"}) {
+                    CHECK(finding->expected.find(none) == std::string::npos);
+                    CHECK(finding->what.find(none) == std::string::npos);
+                }
+            }
+            if (const auto fall = diagnose::make_waterfall(facts, diagnosis)) {
+                double sum = fall->mfu;
+                for (const auto& bar : fall->bars) {
+                    CHECK(bar.share >= 0);
+                    sum += bar.share;
+                }
+                CHECK_THAT(sum, WithinAbs(1, 1e-9));
+            }
+        }
+    }
 }
 
 TEST_CASE("a batch script tells how many GPUs of which type", "[diagnose]") {

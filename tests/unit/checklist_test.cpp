@@ -262,7 +262,7 @@ TEST_CASE("what no run has reached is not called published", "[checklist][report
     CHECK_THAT(ran.out, ContainsSubstring("Reachable"));
     CHECK(ran.out.find("Published") == std::string::npos);
     CHECK_THAT(run({"--mfu", "22", "--gpus", "8", "--accelerator", "a100"}).out,
-               ContainsSubstring("Published  at most 65.3 % in bf16, by convention \"matrices\""));
+               ContainsSubstring("Published  at most 65.3 % in bf16, by \"matrices\""));
 }
 
 TEST_CASE("a checklist as JSON has the figures of the text", "[checklist][report]") {

@@ -24,6 +24,13 @@ namespace {
 /// Without a file: what to look for.
 void print_checklist(const DiagnoseOptions& options, const diagnose::ChecklistQuestion& question,
                      Console& console) {
+    if (!options.baseline.empty()) {
+        return console.fail(
+            {Errc::bad_input,
+             "--baseline compares with the log of another run: name that of the run "
+             "at hand, too",
+             {}});
+    }
     if (!options.mfu || question.gpus == 0 || question.accelerator == nullptr) {
         return console.fail({Errc::bad_input,
                              "name files to read, or say --mfu, --gpus and --accelerator for a "

@@ -142,7 +142,9 @@ Result<diagnose::Given> read_given(const DiagnoseOptions& options,
     }
     diagnose::Given given;
     given.hardware.accelerator = question.accelerator;
+    given.catalogue = &catalogue;
     given.hardware.nic = question.nic_said ? question.nic : nullptr;
+    given.hardware.usual_nic = question.nic;
     given.hardware.gpus = question.gpus;
     given.hardware.gpus_per_node = question.gpus_per_node;
     given.hardware.nics_per_node = question.nics_per_node;

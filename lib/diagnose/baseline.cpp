@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -58,6 +59,50 @@ double mean_mfu(const TrainingFacts& facts, double mean) {
     return facts.mfu->utilization.mfu * facts.summary.time.median / mean;
 }
 
+/// Tokens of what is timed: of a step, or of a sample; nothing where the log does not tell.
+std::optional<double> tokens_of(const TrainingFacts& facts) {
+    const auto batch = training::batch_of(facts.run());
+    const auto sequence = training::sequence_of(facts.run());
+    std::optional<double> length;
+    if (sequence) {
+        length = sequence->value;
+    } else if (facts.mfu && facts.mfu->shape.sequence > 0) {
+        length = static_cast<double>(facts.mfu->shape.sequence);
+    }
+    if (facts.summary.measure == training::Measure::seconds_a_sample) {
+        return length;
+    }
+    return batch && length ? std::optional{batch->value * *length} : std::nullopt;
+}
+
+/// Batches alone, where no sequence is told: enough to see that they differ.
+std::optional<double> batches_of(const TrainingFacts& facts) {
+    const auto batch = training::batch_of(facts.run());
+    return batch ? std::optional{batch->value} : std::nullopt;
+}
+
+/// What the times of `now` are to be multiplied with to be those of as many tokens as before.
+double to_tokens_before(const TrainingFacts& before, const TrainingFacts& now,
+                        Comparison& comparison) {
+    if (now.summary.measure == training::Measure::seconds_a_token_gpu) {
+        return 1;
+    }
+    auto was = tokens_of(before);
+    auto is = tokens_of(now);
+    if (!was || !is) {
+        // Two logs that tell no sequence have the same, as far as anybody knows.
+        was = !tokens_of(before) && !tokens_of(now) ? batches_of(before) : std::nullopt;
+        is = was ? batches_of(now) : std::nullopt;
+        comparison.tokens_unknown = !was || !is;
+    }
+    if (!was || !is || !(*was > 0) || !(*is > 0) || *was == *is) {
+        return 1;
+    }
+    comparison.tokens_before = was;
+    comparison.tokens_now = is;
+    return *was / *is;
+}
+
 }  // namespace
 
 Result<Comparison> compare(const TrainingFacts& before, const TrainingFacts& now) {
@@ -70,8 +115,13 @@ Result<Comparison> compare(const TrainingFacts& before, const TrainingFacts& now
         return fail(Errc::bad_input, "the two logs time their steps in different units");
     }
     const auto first = means_of(before);
-    const auto second = means_of(now);
+    auto second = means_of(now);
     Comparison result;
+    const double mean_now = second.usual + second.slow + second.validation + second.checkpoint;
+    const double scale = to_tokens_before(before, now, result);
+    for (auto* part : {&second.usual, &second.slow, &second.validation, &second.checkpoint}) {
+        *part *= scale;
+    }
     result.measure = fresh.measure;
     result.before = first.usual + first.slow + first.validation + first.checkpoint;
     result.now = second.usual + second.slow + second.validation + second.checkpoint;
@@ -84,7 +134,7 @@ Result<Comparison> compare(const TrainingFacts& before, const TrainingFacts& now
     add("after checkpoints", first.checkpoint, second.checkpoint);
     if (before.mfu && now.mfu) {
         result.mfu_before = mean_mfu(before, result.before);
-        result.mfu_now = mean_mfu(now, result.now);
+        result.mfu_now = mean_mfu(now, mean_now);
     }
     for (std::size_t i = 0; i < static_cast<std::size_t>(Topic::count_); ++i) {
         const auto topic = static_cast<Topic>(i);

@@ -27,12 +27,15 @@ struct Comparison {
     std::vector<StepPart> parts;  ///< add up to the mean step
     double before = 0, now = 0;   ///< mean step
     std::optional<double> mfu_before, mfu_now;
+    /// Tokens of a step where they differ: the run at hand is told as steps of the run before.
+    std::optional<double> tokens_before, tokens_now;
+    bool tokens_unknown = false;  ///< not all is told that a step's tokens follow from
     std::vector<Changed> changed;
     [[nodiscard]] double change() const { return now / before - 1; }
 };
 
-/// Fails with `bad_input` where one of the two has no timed steps, or they are timed in different
-/// ways.
+/// Steps of unlike batches or sequences are compared by their tokens.  Fails with `bad_input` where
+/// one of the two has no timed steps, or they are timed in different ways.
 [[nodiscard]] Result<Comparison> compare(const TrainingFacts& before, const TrainingFacts& now);
 
 }  // namespace railhead::diagnose

@@ -23,17 +23,20 @@ constexpr double usual_line_share = 0.94;
 struct Best {
     double share = 0;
     std::string source;
+    bool is_published = false;
+    std::string convention;
 };
 
 Result<Best> best_mfu(const ChecklistQuestion& question) {
     const auto& accelerator = *question.accelerator;
     if (const auto* published = accelerator.highest(question.precision)) {
-        return Best{published->share, published->source};
+        return Best{published->share, published->source, true, published->convention};
     }
     const auto measured = accelerator.measured_tflops(question.precision);
     const auto peak = accelerator.peak_tflops(question.precision);
     if (measured && peak) {
-        return Best{*measured / *peak, "no run is published: the best matmul that was measured"};
+        return Best{
+            *measured / *peak, "no run is published: the best matmul that was measured", false, {}};
     }
     return fail(Errc::bad_input,
                 fmt::format("no MFU of \"{}\" in {} is published: add highest_mfu to it in a file "
@@ -144,17 +147,16 @@ void sort_in(std::variant<Suspect, RuledOut>&& candidate, const RunSizes& run, C
              fmt::format("it costs at most {:.2g} % of a step here", suspect.share.high * 100)});
     } else {
         if (suspect.share.low > run.lost) {
-            suspect.arithmetic +=
-                fmt::format("; that would be {:.1f} % of a step: no more than what is lost is "
-                            "promised",
-                            suspect.share.low * 100);
+            suspect.arithmetic += fmt::format(
+                "; that would be {:.1f} % of a step: no more than what is lost is "
+                "promised",
+                suspect.share.low * 100);
         }
         suspect.share.high = std::min(suspect.share.high, run.lost);
         suspect.share.low = std::min(suspect.share.low, suspect.share.high);
-        suspect.expected =
-            suspect.expected == 0
-                ? suspect.share.middle()
-                : std::clamp(suspect.expected, suspect.share.low, suspect.share.high);
+        suspect.expected = suspect.expected == 0 ? suspect.share.middle()
+                                                 : std::clamp(suspect.expected, suspect.share.low,
+                                                              suspect.share.high);
         list.suspects.push_back(std::move(suspect));
     }
 }
@@ -202,6 +204,8 @@ Result<Checklist> make_checklist(const ChecklistQuestion& question) {
     Checklist list;
     list.best = best->share;
     list.best_source = best->source;
+    list.best_is_published = best->is_published;
+    list.best_convention = best->convention;
     if (question.mfu >= best->share) {
         return list;  // no better run is published: there is nothing to promise
     }

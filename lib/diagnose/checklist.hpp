@@ -69,7 +69,9 @@ struct Checklist {
     std::vector<RuledOut> ruled_out;
     double best = 0;  ///< the MFU that no fix goes beyond
     std::string best_source;
-    double lost = 0;  ///< of the step: 1 - mfu / best
+    bool best_is_published = false;  ///< else it is what the best matmul reaches
+    std::string best_convention;     ///< that the published MFU is counted by; may be empty
+    double lost = 0;                 ///< of the step: 1 - mfu / best
     std::uint64_t nodes = 0;
     std::vector<std::string> assumptions;  ///< whole sentences
 };

@@ -8,9 +8,9 @@
 namespace railhead::diagnose {
 
 double exposed_gradients(const RunSizes& run, double node_bytes_per_s, double tokens) {
-    constexpr double backward = 2.0 / 3;
-    const double ratio = run.gpus_per_node * run.flops_per_s / (tokens * node_bytes_per_s);
-    return run.compute * std::max(0.0, ratio - backward);
+    const double ratio =
+        run.sent * run.gpus_per_node * run.flops_per_s / (tokens * node_bytes_per_s);
+    return run.compute * std::max(0.0, ratio - run.behind_backward);
 }
 
 Range slower_network(const RunSizes& run, Range bad_bytes_per_s) {

@@ -21,6 +21,8 @@ struct RunSizes {
     double pcie_bytes_per_s = 0;      ///< 0: not published
     double hidden = 0;
     Range tokens;  ///< a step, of a replica, or of a node where replicas are smaller
+    double sent = 1;               ///< of each gradient: (d - 1) / d of d copies
+    double behind_backward = 2.0 / 3;  ///< of compute; 0 where gradients wait for its end
 };
 
 /// How long the gradients and weights of a step are on the wire at `node_bytes_per_s` beyond what
@@ -28,8 +30,8 @@ struct RunSizes {
 ///
 /// Each parameter is sent as 6 bytes (gradients in fp32 reduced and weights in bf16 gathered, or
 /// three times bf16 with FSDP) and costs 6 FLOPs a token, so the model's size cancels:
-/// wire / compute = GPUs per node x FLOP/s / (tokens x bytes/s).  Two thirds of compute is the
-/// backward pass.
+/// wire / compute = sent x GPUs per node x FLOP/s / (tokens x bytes/s).  Two thirds of compute is
+/// the backward pass.
 [[nodiscard]] double exposed_gradients(const RunSizes& run, double node_bytes_per_s, double tokens);
 
 /// What a network of `bad` instead of the run's own costs of the step: the least of it, with most

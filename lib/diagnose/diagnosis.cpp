@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "diagnose/network_costs.hpp"
+
 namespace railhead::diagnose {
 
 namespace {
@@ -43,7 +45,8 @@ int group_of(const Finding& finding) {
 /// Whether `rule` looks at a training log alone: it is asked of each of them.
 bool is_of_training(const Rule& rule) {
     return std::ranges::any_of(
-        std::array{speed_rules(), layout_rules(), stability_rules()},
+        std::array{speed_rules(), layout_rules(), gradient_rules(), setting_rules(),
+                   stability_rules()},
         [&](auto part) { return std::ranges::find(part, rule.id, &Rule::id) != part.end(); });
 }
 
@@ -175,6 +178,7 @@ Diagnosis diagnose(const Facts& facts, std::span<const Rule> rules) {
         diagnosis.findings.push_back(std::move(finding));
     }
     link_consequences(diagnosis.findings);
+    price_network(facts, diagnosis.findings);
     diagnosis.verdict = verdict_of(diagnosis.findings, all_logs_are_timed(facts));
     std::ranges::stable_sort(diagnosis.findings, [](const Finding& a, const Finding& b) {
         const auto key = [](const Finding& one) {

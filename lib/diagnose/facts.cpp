@@ -8,10 +8,12 @@ namespace railhead::diagnose {
 std::string_view name_of(Input input) {
     static constexpr std::array<std::string_view, static_cast<std::size_t>(Input::count_)> names{
         "the log of a training run",
-        "a training log with three timed steps",
+        "a training log with three timed steps, five to tell slow ones from others",
         "a training log whose lines have times (srun --label does not add them; ts does)",
         "lines of the training log about checkpoints",
-        "the arguments of the run (Megatron's dump at the start of its log)",
+        "the settings of the run: Megatron's arguments in its log, or its configuration "
+        "(DeepSpeed, "
+        "torchtitan, NeMo, the batch script)",
         "what an MFU needs: --accelerator, --model, --gpus",
         "--accelerator",
         "--nic and --nics: what a node's network can do",

@@ -56,6 +56,8 @@ struct Hardware {
     const training::Accelerator* accelerator = nullptr;
     std::optional<training::Precision> precision;
     const training::Nic* nic = nullptr;
+    const training::Nic* usual_nic = nullptr;  ///< of the usual node: for costs alone
+    Evidence accelerator_at;                   ///< the line that names it; else it was said
     std::uint64_t gpus = 0, gpus_per_node = 0, nics_per_node = 0;  ///< 0: not said
 };
 

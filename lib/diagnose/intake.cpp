@@ -4,6 +4,11 @@
 #include <set>
 #include <utility>
 
+#include "base/text.hpp"
+#include "diagnose/checklist.hpp"
+#include "diagnose/run_setup.hpp"
+#include "training/log_line.hpp"
+
 namespace railhead::diagnose {
 
 namespace {
@@ -40,6 +45,18 @@ std::set<std::uint32_t> files_of(const NcclLog& log) {
         files.insert(path.first.file);
     }
     return files;
+}
+
+/// `text` without what launchers and collectors of logs write before each line.
+std::string without_prefixes(std::string_view text) {
+    std::string plain;
+    std::string line;
+    for (const auto raw : split(text, '\n')) {
+        training::strip_escapes(raw, line);
+        plain += training::strip_prefixes(line).text;
+        plain += '\n';
+    }
+    return plain;
 }
 
 }  // namespace
@@ -102,24 +119,61 @@ bool Intake::take_training() {
     TrainingFacts facts;
     facts.file = file_;
     facts.summary = training::summarize(log, *chosen);
-    auto question = given_.mfu;
-    training::add_log(question, log, facts.summary);
-    facts.mfu_needs = training::missing_of(question);
-    if (facts.mfu_needs.empty()) {
-        auto answer = training::answer(question);
-        if (answer) {
-            facts.mfu = std::move(*answer);
-        } else {
-            facts.mfu_needs.push_back(to_string(answer.error()));
-        }
-    }
     facts.log = std::move(log);
     facts_.training.push_back(std::move(facts));
     return true;
 }
 
+/// A GPU that was not said is that which a log or a batch script names.
+void Intake::find_accelerator() {
+    auto& hardware = facts_.hardware;
+    if (hardware.accelerator != nullptr || given_.catalogue == nullptr) {
+        return;
+    }
+    for (const auto& named : named_gpus(facts_)) {
+        if (const auto found = training::find_accelerator(*given_.catalogue, named.text)) {
+            hardware.accelerator = *found;
+            hardware.accelerator_at = named.at;
+            hardware.usual_nic = usual_nic(*given_.catalogue, **found);
+            given_.mfu.accelerator = *found;
+            given_.mfu.inputs.push_back(
+                {"GPU", (*found)->name, place_of(facts_.sources, named.at)});
+            return;
+        }
+    }
+}
+
+/// From what was said, the log, and for the log with most steps from configurations.
+void Intake::work_out_mfu(TrainingFacts& facts) const {
+    auto question = given_.mfu;
+    const bool is_main = &facts == facts_.main_training();
+    if (is_main && given_.catalogue != nullptr) {
+        add_named_model(facts_, *given_.catalogue, question);
+    }
+    training::add_log(question, facts.log, facts.summary);
+    if (is_main) {
+        add_configurations(facts_, question);
+    }
+    facts.mfu_needs = training::missing_of(question);
+    if (!facts.mfu_needs.empty()) {
+        return;
+    }
+    auto answer = training::answer(question);
+    if (answer) {
+        facts.mfu = std::move(*answer);
+    } else {
+        facts.mfu_needs.push_back(to_string(answer.error()));
+    }
+}
+
 bool Intake::take_table() {
-    auto table = fabric::parse_nccl_tests(text_, facts_.sources.name(file_));
+    // A last line that has no end may be cut within a figure.
+    text_.resize(text_.rfind('\n') + 1);
+    const auto& name = facts_.sources.name(file_);
+    auto table = fabric::parse_nccl_tests(text_, name);
+    if (!table) {
+        table = fabric::parse_nccl_tests(without_prefixes(text_), name);
+    }
     if (!table) {
         return false;
     }
@@ -167,6 +221,10 @@ Facts Intake::take() {
             }
         }
         facts_.nccl = std::move(log);
+    }
+    find_accelerator();
+    for (auto& training : facts_.training) {
+        work_out_mfu(training);
     }
     return std::move(facts_);
 }

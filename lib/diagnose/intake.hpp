@@ -13,6 +13,7 @@
 #include "diagnose/facts.hpp"
 #include "diagnose/nccl_log.hpp"
 #include "training/achieved.hpp"
+#include "training/catalogue.hpp"
 #include "training/log_reader.hpp"
 
 namespace railhead::diagnose {
@@ -21,6 +22,8 @@ namespace railhead::diagnose {
 struct Given {
     Hardware hardware;
     training::MfuQuestion mfu;  ///< model, batch, GPUs and accelerator as far as they were said
+    /// To find GPUs and models in that files name; null: none is looked up.
+    const training::Catalogue* catalogue = nullptr;
 };
 
 class Intake {
@@ -37,6 +40,8 @@ class Intake {
     void keep_table_text(std::string_view piece);
     bool take_training();
     bool take_table();
+    void find_accelerator();
+    void work_out_mfu(TrainingFacts& facts) const;
 
     Given given_;
     Facts facts_;

@@ -75,7 +75,10 @@ std::string expected_text(const Facts& facts, double step_share) {
     double after = now / (1 - step_share);
     std::string limit;
     const auto* best = mfu.accelerator->highest(mfu.precision);
-    const double most = best != nullptr ? best->share : 1;
+    // In the run's own count of FLOPs: the published one may be by another.
+    const double most =
+        best != nullptr ? best->share * mfu.utilization.mfu / training::counted_as(*best, mfu).mfu
+                        : 1;
     if (now > most || mfu.judgement.doubt >= training::Doubt::warning) {
         // There is no such run: nothing can be promised of its MFU.
         return fmt::format("steps take {:.1f} % less time", step_share * 100);
@@ -91,11 +94,37 @@ std::string expected_text(const Facts& facts, double step_share) {
                        step_share * 100, limit);
 }
 
+bool is_low_mfu(const Facts& facts) {
+    const auto* training = facts.main_training();
+    if (training == nullptr || !training->mfu) {
+        return false;
+    }
+    constexpr double low = 0.5;
+    const auto* best = training->mfu->accelerator->highest(training->mfu->precision);
+    return best != nullptr && training::counted_as(*best, *training->mfu).mfu < low * best->share;
+}
+
+Role role_of_setting(const Facts& facts, std::optional<double> step_share) {
+    constexpr double dear = 0.10;
+    return step_share.value_or(0) >= dear && is_low_mfu(facts) ? Role::cause : Role::advice;
+}
+
+Finding found_setting(const Facts& facts, Confidence confidence, std::string what,
+                      std::vector<Evidence> evidence, std::optional<double> step_share) {
+    auto finding = found(confidence, std::move(what), std::move(evidence));
+    if (step_share.value_or(0) > 0) {
+        finding.step_share = step_share;
+        finding.expected = expected_text(facts, *step_share);
+    }
+    finding.role = role_of_setting(facts, finding.step_share);
+    return finding;
+}
+
 std::vector<Rule> all_rules() {
     std::vector<Rule> all;
     for (const auto part : {node_rules(), failure_rules(), nccl_error_rules(), nccl_network_rules(),
                             nccl_path_rules(), bandwidth_rules(), profile_rules(), speed_rules(),
-                            layout_rules(), stability_rules()}) {
+                            layout_rules(), gradient_rules(), setting_rules(), stability_rules()}) {
         all.insert(all.end(), part.begin(), part.end());
     }
     return all;

@@ -43,7 +43,8 @@ struct Finding {
     std::string what;  ///< what was found, with numbers: whole sentences
     std::vector<Evidence> evidence;
     std::vector<std::string> fix;      ///< commands and settings, in the order to try them
-    std::optional<double> step_share;  ///< of the step's time that it takes
+    std::optional<double> step_share;  ///< of the step's time that its fix gives back
+    double stays = 0;                  ///< of the step's time that it takes after the fix, too
     std::string expected;              ///< what is to be expected after it, with the arithmetic
     std::vector<Input> missing;        ///< what an unknown answer needs: any of them may be it
     std::string_view consequence_of;   ///< id of the rule whose finding explains this one
@@ -67,6 +68,8 @@ struct Rule {
 [[nodiscard]] std::span<const Rule> speed_rules();      ///< step times of a training log
 [[nodiscard]] std::span<const Rule> stability_rules();  ///< losses, hangs
 [[nodiscard]] std::span<const Rule> layout_rules();     ///< arguments of the run, MFU
+[[nodiscard]] std::span<const Rule> gradient_rules();   ///< how gradients are sent
+[[nodiscard]] std::span<const Rule> setting_rules();    ///< other settings of the run
 [[nodiscard]] std::span<const Rule> bandwidth_rules();  ///< tables of nccl-tests
 [[nodiscard]] std::span<const Rule> node_rules();     ///< kernel log, nvidia-smi, DCGM, PCI, ports
 [[nodiscard]] std::span<const Rule> failure_rules();  ///< of ranks: tracebacks, flight records, RAS
@@ -80,6 +83,18 @@ struct Rule {
 [[nodiscard]] Finding unknown(std::vector<Input> missing);
 [[nodiscard]] Finding found(Confidence confidence, std::string what,
                             std::vector<Evidence> evidence);
+
+/// Whether the MFU is known and less than half of the best published, as that was counted.
+[[nodiscard]] bool is_low_mfu(const Facts& facts);
+
+/// What a setting of the run is: a cause where it takes a tenth of the step or more of a run with
+/// a low MFU, else advice.
+[[nodiscard]] Role role_of_setting(const Facts& facts, std::optional<double> step_share);
+
+/// A finding on a setting of the run, with what is to be expected where its cost is known.
+[[nodiscard]] Finding found_setting(const Facts& facts, Confidence confidence, std::string what,
+                                    std::vector<Evidence> evidence,
+                                    std::optional<double> step_share);
 
 /// "MFU 36.0 % after it: 34.1 / (1 - 5.3 %)", or of the step where no MFU is known; no MFU is above
 /// the best published.

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
+#include "base/text.hpp"
 #include "diagnose/nccl_facts.hpp"
 
 namespace railhead::diagnose {
@@ -29,6 +31,19 @@ namespace railhead::diagnose {
 [[nodiscard]] inline const NcclVariable* variable_of(const NcclLog& log, std::string_view name) {
     const auto found = std::ranges::find(log.variables, name, &NcclVariable::name);
     return found == log.variables.end() ? nullptr : &*found;
+}
+
+/// "[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]" as "mlx5_0:1/IB", "mlx5_1:1/RoCE".
+[[nodiscard]] inline std::vector<std::string_view> devices_in(std::string_view list) {
+    std::vector<std::string_view> devices;
+    for (auto word : split_words(list)) {
+        const auto close = word.find(']');
+        if (!word.starts_with('[') || close == std::string_view::npos || close + 1 == word.size()) {
+            continue;  // "[RO]"
+        }
+        devices.push_back(word.substr(close + 1));
+    }
+    return devices;
 }
 
 }  // namespace railhead::diagnose

@@ -193,6 +193,61 @@ Finding find_wrong_interface(const Facts& facts) {
     return told ? not_found() : unknown({Input::nccl_devices});
 }
 
+/// A name that was meant and others that begin with it: "bond0 bond0.2093"; empty where there is
+/// none.
+std::string taken_by_prefix(std::string_view wanted, const Values& lists, bool is_ib) {
+    std::string others;
+    bool is_there = false;
+    for (const auto* list : lists) {
+        for (auto device : is_ib ? devices_in(list->value) : split_words(list->value)) {
+            device = device.substr(0, is_ib ? device.find(':') : device.size());
+            is_there = is_there || device == wanted;
+            if (device != wanted && device.starts_with(wanted) &&
+                !contains(others, fmt::format("\"{}\"", printable(device)))) {
+                others += fmt::format("{}\"{}\"", others.empty() ? "" : ", ", printable(device));
+            }
+        }
+    }
+    return is_there ? others : std::string{};
+}
+
+Finding find_prefix(const Facts& facts) {
+    if (!facts.nccl) {
+        return unknown({Input::nccl_log});
+    }
+    const auto& log = *facts.nccl;
+    for (const auto& [name, topic] :
+         {std::pair{std::string_view{"NCCL_SOCKET_IFNAME"}, NcclTopic::socket_devices},
+          std::pair{std::string_view{"NCCL_IB_HCA"}, NcclTopic::ib_devices}}) {
+        const auto* variable = variable_of(log, name);
+        const auto value = variable != nullptr ? trim(variable->value) : std::string_view{};
+        if (value.empty() || value.starts_with('=') || value.starts_with('^')) {
+            continue;
+        }
+        for (const auto word : split(value, ',')) {
+            const auto others =
+                taken_by_prefix(trim(word), log.all_said(topic), topic == NcclTopic::ib_devices);
+            if (others.empty()) {
+                continue;
+            }
+            auto finding =
+                found(Confidence::certain,
+                      fmt::format("{}={} is taken for the begin of a name: NCCL uses {} too.", name,
+                                  printable(value), others),
+                      {variable->first});
+            finding.role = Role::advice;
+            finding.fix = {
+                fmt::format("{}=={}: with \"=\" names are exact", name, printable(value))};
+            finding.expected = "the devices that were meant, and no other";
+            return finding;
+        }
+    }
+    return log.all_said(NcclTopic::socket_devices).empty() &&
+                   log.all_said(NcclTopic::ib_devices).empty()
+               ? unknown({Input::nccl_devices})
+               : not_found();
+}
+
 Finding find_versions(const Facts& facts) {
     if (!facts.nccl) {
         return unknown({Input::nccl_log});
@@ -232,6 +287,11 @@ constexpr Rule rules[] = {
      find_no_device},
     {"socket-fallback", "TCP sockets in place of RDMA", "TCP is ten times slower", of_rails,
      find_socket},
+    {"prefix-match",
+     "names of devices that take others along",
+     "NCCL_SOCKET_IFNAME and NCCL_IB_HCA compare begins of names",
+     {},
+     find_prefix},
     {"mixed-versions",
      "different releases of NCCL",
      "they hang or fail when their protocols differ",

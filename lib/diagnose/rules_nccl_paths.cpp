@@ -16,19 +16,6 @@ namespace railhead::diagnose {
 
 namespace {
 
-/// "[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]" as "mlx5_0:1/IB", "mlx5_1:1/RoCE".
-std::vector<std::string_view> devices_in(std::string_view list) {
-    std::vector<std::string_view> devices;
-    for (auto word : split_words(list)) {
-        const auto close = word.find(']');
-        if (!word.starts_with('[') || close == std::string_view::npos || close + 1 == word.size()) {
-            continue;  // "[RO]"
-        }
-        devices.push_back(word.substr(close + 1));
-    }
-    return devices;
-}
-
 /// The first line about a connection that takes such a path is evidence.
 void add_path(Finding& finding, const NcclLog& log, PathClass path) {
     const auto found = std::ranges::find(log.paths, path, &NcclPath::path);
@@ -154,6 +141,20 @@ Finding find_rail_mismatch(const Facts& facts) {
     }
     if (lists.size() < 2) {
         return not_found();
+    }
+    const bool as_many =
+        devices_in(lists[0].second->value).size() == devices_in(lists[1].second->value).size();
+    if (as_many && lists.size() == 2) {
+        auto finding = found(
+            Confidence::possible,
+            fmt::format("Nodes use as many NICs of different names: \"{}\" and \"{}\". Where the "
+                        "machines are alike, these are different rails.",
+                        printable(lists[0].first), printable(lists[1].first)),
+            {lists[0].second->first, lists[1].second->first});
+        finding.role = Role::advice;  // names may differ from node to node
+        finding.fix = {"railhead rails --compare: whether the same GPUs use them"};
+        finding.expected = "all rails of all nodes";
+        return finding;
     }
     auto finding = found(Confidence::certain,
                          fmt::format("Nodes use different NICs: \"{}\" and \"{}\". Rails that only "

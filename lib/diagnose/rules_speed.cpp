@@ -163,6 +163,10 @@ Finding find_jitter(const Facts& facts) {
     if (training == nullptr) {
         return answer;
     }
+    constexpr std::uint64_t least = 5;  // fewer have no spread to speak of
+    if (training->summary.timed < least) {
+        return unknown({Input::step_times});
+    }
     const auto& slow = training->summary.slow;
     if (slow.every || slow.lost_share < worth_a_look || slow.worst.empty()) {
         return not_found();

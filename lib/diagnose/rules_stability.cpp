@@ -125,9 +125,12 @@ Finding find_hang(const Facts& facts) {
     }
     auto finding = found(Confidence::certain, what + ".", std::move(evidence));
     finding.role = Role::symptom;
-    finding.fix = {"py-spy dump --pid PID on one rank of each node: which rank stands elsewhere",
-                   "TORCH_NCCL_TRACE_BUFFER_SIZE=20000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 for the next "
-                   "run, then railhead diagnose on the dumps"};
+    finding.fix = {
+        "py-spy dump --pid PID on one rank of each node: which rank stands elsewhere",
+        "TORCH_NCCL_TRACE_BUFFER_SIZE=20000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 for the next "
+        "run, then railhead diagnose on the dumps",
+        "TORCH_NCCL_ASYNC_ERROR_HANDLING=1 (NCCL_ASYNC_ERROR_HANDLING before PyTorch 2.2) "
+        "and srun --kill-on-bad-exit=1 --wait=60: where ranks are gone, the job ends"};
     if (hang->after && hang->after->kind == training::EventKind::validation) {
         finding.fix.insert(finding.fix.begin(),
                            "loaders of validation sets with num_workers=0, as BLOOM's run did");

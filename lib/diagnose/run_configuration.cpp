@@ -1,23 +1,27 @@
 #include "diagnose/run_configuration.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "base/toml_reader.hpp"
 #include "diagnose/json_stream.hpp"
+#include "diagnose/setting_topics.hpp"
 #include "fabric/yaml_file.hpp"
+#include "job/gpu_request.hpp"
 #include "job/script.hpp"
 
 namespace railhead::diagnose {
 
 namespace {
 
-using training::Topic;
-
 constexpr std::size_t longest_value = 1024;
+constexpr std::uint64_t most_gpus = std::uint64_t{1} << 24U;
 
 /// Adds settings, each with the line of the file as evidence.
 class Settings {
@@ -185,6 +189,43 @@ void add_options(const std::vector<std::string_view>& words, std::uint64_t line,
     }
 }
 
+/// The line of the option that says how many GPUs: the evidence of "job.gpus".
+std::uint64_t line_of_gpus(const job::ScriptComponent& component) {
+    std::uint64_t line = 0;
+    for (const auto& option : component.options) {
+        if (option.name == "gres" || option.name.starts_with("gpus")) {
+            line = option.where.line;
+        }
+    }
+    return line;
+}
+
+/// "job.gpus" and "job.gpu-type" as sbatch reads the options, where they say it.
+void add_gpus(const job::ScriptComponent& component, Settings& to) {
+    const auto& request = component.request;
+    const auto line = line_of_gpus(component);
+    const auto of = [](std::string_view tres) {
+        auto gpus = job::parse_gpus(tres);
+        return gpus ? *gpus : job::GpuRequest{};
+    };
+    const std::uint64_t nodes = request.min_nodes.value_or(1);
+    const std::uint64_t tasks =
+        request.tasks ? *request.tasks : nodes * request.tasks_per_node.value_or(1);
+    const std::array asked{std::pair{of(request.gpus_per_job), std::uint64_t{1}},
+                           std::pair{of(request.gpus_per_node), nodes},
+                           std::pair{of(request.gpus_per_task), tasks}};
+    for (const auto& [gpus, times] : asked) {
+        if (gpus.total() == 0 || gpus.total() > most_gpus || times > most_gpus) {
+            continue;
+        }
+        to.add("job.gpus", std::to_string(gpus.total() * times), line);
+        if (!gpus.type().empty()) {
+            to.add("job.gpu-type", gpus.type(), line);
+        }
+        return;
+    }
+}
+
 /// "sbatch.nodes" of #SBATCH lines, "env.NCCL_DEBUG" of assignments, "option.bf16" of commands.
 void read_script(std::string_view text, const std::string& name, Settings& to,
                  std::vector<Error>& errors) {
@@ -194,6 +235,7 @@ void read_script(std::string_view text, const std::string& name, Settings& to,
             for (const auto& option : component.options) {
                 to.add(joined("sbatch", option.name), option.value, option.where.line);
             }
+            add_gpus(component, to);
         }
     } else {
         errors.push_back(script.error());
@@ -218,104 +260,6 @@ void read_script(std::string_view text, const std::string& name, Settings& to,
                    number);
         }
         add_options(words, number, to);
-    }
-}
-
-// -- what settings say -----------------------------------------------------------------------
-
-struct Meaning {
-    std::string_view key;
-    Topic topic;
-};
-/// By the ends of keys: they are in "model.", "trainer." or at the top.
-constexpr std::array meanings{
-    Meaning{"num_layers", Topic::layers},
-    Meaning{"num-layers", Topic::layers},
-    Meaning{"n_layers", Topic::layers},
-    Meaning{"hidden_size", Topic::hidden},
-    Meaning{"hidden-size", Topic::hidden},
-    Meaning{"num_attention_heads", Topic::heads},
-    Meaning{"num-attention-heads", Topic::heads},
-    Meaning{"num_query_groups", Topic::key_value_heads},
-    Meaning{"num-query-groups", Topic::key_value_heads},
-    Meaning{"ffn_hidden_size", Topic::ffn},
-    Meaning{"ffn-hidden-size", Topic::ffn},
-    Meaning{"encoder_seq_length", Topic::sequence},
-    Meaning{"seq-length", Topic::sequence},
-    Meaning{"seq_length", Topic::sequence},
-    Meaning{"training.seq_len", Topic::sequence},
-    Meaning{"global_batch_size", Topic::global_batch},
-    Meaning{"global-batch-size", Topic::global_batch},
-    Meaning{"train_batch_size", Topic::global_batch},
-    Meaning{"micro_batch_size", Topic::micro_batch},
-    Meaning{"micro-batch-size", Topic::micro_batch},
-    Meaning{"train_micro_batch_size_per_gpu", Topic::micro_batch},
-    Meaning{"training.local_batch_size", Topic::micro_batch},
-    Meaning{"training.batch_size", Topic::micro_batch},
-    Meaning{"tensor_model_parallel_size", Topic::tensor_parallel},
-    Meaning{"tensor-model-parallel-size", Topic::tensor_parallel},
-    Meaning{"parallelism.tensor_parallel_degree", Topic::tensor_parallel},
-    Meaning{"pipeline_model_parallel_size", Topic::pipeline_parallel},
-    Meaning{"pipeline-model-parallel-size", Topic::pipeline_parallel},
-    Meaning{"parallelism.pipeline_parallel_degree", Topic::pipeline_parallel},
-    Meaning{"context_parallel_size", Topic::context_parallel},
-    Meaning{"context-parallel-size", Topic::context_parallel},
-    Meaning{"parallelism.context_parallel_degree", Topic::context_parallel},
-    Meaning{"expert_model_parallel_size", Topic::expert_parallel},
-    Meaning{"expert-model-parallel-size", Topic::expert_parallel},
-    Meaning{"bf16.enabled", Topic::bf16},
-    Meaning{"option.bf16", Topic::bf16},
-    Meaning{"fp16.enabled", Topic::fp16},
-    Meaning{"option.fp16", Topic::fp16},
-    Meaning{"training.steps", Topic::steps},
-    Meaning{"trainer.max_steps", Topic::steps},
-};
-
-/// Whether `key` is `end`, or ends in it after a dot.
-bool ends_in(std::string_view key, std::string_view end) {
-    return key == end || (key.ends_with(end) && key[key.size() - end.size() - 1] == '.');
-}
-
-std::optional<double> worth_of(const Setting& setting) {
-    if (setting.value == "true" || setting.value == "True" ||
-        (setting.value.empty() && setting.key.starts_with("option."))) {
-        return 1;
-    }
-    if (setting.value == "false" || setting.value == "False") {
-        return 0;
-    }
-    const auto number = number_in(setting.value);
-    return number && setting.value.find_first_not_of("0123456789.eE+-") == std::string::npos
-               ? number
-               : std::nullopt;  // "auto", "${SEQ_LEN}"
-}
-
-void set_facts(RunConfiguration& configuration) {
-    for (const auto& setting : configuration.settings) {
-        const auto* found = std::ranges::find_if(
-            meanings, [&](const Meaning& meaning) { return ends_in(setting.key, meaning.key); });
-        const auto worth = worth_of(setting);
-        if (found != meanings.end() && worth && !setting.key.starts_with("sbatch.")) {
-            configuration.facts.at(static_cast<std::size_t>(found->topic)) =
-                training::Fact{*worth, setting.key, setting.evidence.line};
-        }
-    }
-    // torchtitan and NeMo name a mode.
-    const auto set = [&](Topic topic, const Setting& by) {
-        configuration.facts.at(static_cast<std::size_t>(topic)) =
-            training::Fact{1, by.key, by.evidence.line};
-    };
-    for (const auto& setting : configuration.settings) {
-        const bool recompute = ends_in(setting.key, "activation_checkpoint.mode") ||
-                               ends_in(setting.key, "activations_checkpoint_granularity") ||
-                               ends_in(setting.key, "recompute-granularity");
-        if (recompute && setting.value == "full") {
-            set(Topic::full_recompute, setting);
-        } else if (recompute && setting.value == "selective") {
-            set(Topic::selective_recompute, setting);
-        } else if (ends_in(setting.key, "trainer.precision") && setting.value.starts_with("bf16")) {
-            set(Topic::bf16, setting);
-        }
     }
 }
 
@@ -353,7 +297,7 @@ void RunConfigurationReader::finish() {
         read_script(text_, name_, settings, to.errors);
     }
     std::ranges::stable_sort(to.settings, {}, [](const Setting& s) { return s.evidence.line; });
-    set_facts(to);
+    set_topics(to);
     text_.clear();
     text_.shrink_to_fit();
 }

@@ -30,6 +30,15 @@ std::vector<Bar> compute_bars(const training::MfuAnswer& answer, double speed) {
     return bars;
 }
 
+/// "finding pipeline-bubble, 5.9 % of it stays"
+std::string from_text(const Finding& finding) {
+    auto text = fmt::format("finding {}", finding.rule->id);
+    if (finding.stays > 0) {
+        text += fmt::format(": {:.1f} % after its fix", finding.stays * 100);
+    }
+    return text;
+}
+
 double sum_of(const std::vector<Bar>& bars) {
     double sum = 0;
     for (const auto& bar : bars) {
@@ -52,6 +61,8 @@ std::optional<Waterfall> make_waterfall(const Facts& facts, const Diagnosis& dia
     }
     Waterfall fall;
     fall.mfu = answer.utilization.mfu * speed;
+    fall.mfu_of_all = answer.utilization.mfu;
+    fall.convention = answer.utilization.convention->name;
     fall.bars = compute_bars(answer, speed);
     const double lost = 1 - fall.mfu;
     if (const double sum = sum_of(fall.bars); sum > lost) {
@@ -68,8 +79,8 @@ std::optional<Waterfall> make_waterfall(const Facts& facts, const Diagnosis& dia
                                                    &TrainingFacts::file) != facts.training.end();
         if (finding->step_share && finding->consequence_of.empty() && !is_of_other &&
             finding->rule->id != "full-recompute") {
-            found.push_back({std::string{finding->rule->looks_for}, *finding->step_share,
-                             fmt::format("finding {}", finding->rule->id)});
+            found.push_back({std::string{finding->rule->looks_for},
+                             *finding->step_share + finding->stays, from_text(*finding)});
         }
     }
     if (const double sum = sum_of(found); sum > left) {

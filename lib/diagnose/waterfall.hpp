@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "diagnose/diagnosis.hpp"
@@ -17,8 +18,10 @@ struct Bar {
 };
 
 struct Waterfall {
-    double mfu = 0;          ///< of the last steps
-    std::vector<Bar> bars;   ///< add up to 1 - mfu; the last is what no evidence explains
+    double mfu = 0;         ///< of the last steps
+    double mfu_of_all = 0;  ///< of the usual step of the whole run, as `railhead mfu` tells it
+    std::string_view convention;  ///< that both are counted by
+    std::vector<Bar> bars;        ///< add up to 1 - mfu; the last is what no evidence explains
     bool is_scaled = false;  ///< findings claim more than is lost: their bars were made smaller
 };
 

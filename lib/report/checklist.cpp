@@ -54,8 +54,12 @@ std::string heading(const ChecklistQuestion& question, const Checklist& list) {
                                   list.nodes == 1  ? std::string{", one node"}
                                   : list.nodes > 1 ? fmt::format(", {} nodes", list.nodes)
                                                    : std::string{})});
-    table.add({"Published", fmt::format("at most {:.1f} % in {} ({})", list.best * 100,
-                                        to_string(question.precision), list.best_source)});
+    table.add({list.best_is_published ? "Published" : "Reachable",
+               fmt::format(
+                   "at most {:.1f} % in {}{} ({})", list.best * 100, to_string(question.precision),
+                   list.best_convention.empty() ? std::string{}
+                                                : fmt::format(", by \"{}\"", list.best_convention),
+                   list.best_source)});
     if (list.lost > 0) {
         table.add({"Lost", fmt::format("{:.1f} % of each step: 1 - {:.1f} / {:.1f}",
                                        list.lost * 100, question.mfu * 100, list.best * 100)});

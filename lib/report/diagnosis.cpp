@@ -138,11 +138,40 @@ std::string waterfall_text(const Waterfall& fall) {
         table.add({fmt::format("-{:.1f} %", bar.share * 100), bar_text(bar.share),
                    fmt::format("{} ({})", bar.what, bar.from)});
     }
-    table.add(
-        {fmt::format("{:.1f} %", fall.mfu * 100), bar_text(fall.mfu), "MFU of the last steps"});
+    table.add({fmt::format("{:.1f} %", fall.mfu * 100), bar_text(fall.mfu),
+               fmt::format("MFU of the last steps, by convention \"{}\"", fall.convention)});
     auto text = "\nWhere the peak goes\n" + table.text(3, width);
+    if (fall.mfu != fall.mfu_of_all) {
+        text +=
+            fmt::format("   MFU of the usual step of the whole run, as of railhead mfu: {:.1f} %\n",
+                        fall.mfu_of_all * 100);
+    }
     if (fall.is_scaled) {
         text += "   Findings claim more than is lost: their bars are made smaller to fit.\n";
+    }
+    return text;
+}
+
+std::string wrapped(std::string_view sentence) {
+    Table table;
+    table.add({std::string{sentence}});
+    return table.text(3, width);
+}
+
+/// What the MFU rests on.
+std::string inputs_text(const Facts& facts) {
+    const auto* training = facts.main_training();
+    if (training == nullptr || !training->mfu || training->mfu->inputs.empty()) {
+        return "";
+    }
+    Table table;
+    for (const auto& input : training->mfu->inputs) {
+        table.add({printable(input.what),
+                   fmt::format("{}: {}", printable(input.value), path_text(input.from))});
+    }
+    auto text = "\nThe MFU is from\n" + table.text(3, width);
+    for (const auto& assumption : training->mfu->assumptions) {
+        text += wrapped(assumption);
     }
     return text;
 }
@@ -180,6 +209,16 @@ std::string comparison_text(const Comparison& about, const std::string& baseline
                    fmt::format("{:+.1f} %", part.share * 100)});
     }
     text += table.text(3, width);
+    if (about.tokens_before && about.tokens_now) {
+        text += wrapped(fmt::format(
+            "Steps are of unlike size, {:.6g} before and {:.6g} now: those of now are told as long "
+            "as they would be with {:.6g}.",
+            *about.tokens_before, *about.tokens_now, *about.tokens_before));
+    } else if (about.tokens_unknown) {
+        text += wrapped(
+            "Whether a step is as large as before is not known: the logs do not tell "
+            "batch and sequence.");
+    }
     if (about.mfu_before && about.mfu_now) {
         text += fmt::format("   MFU {:.1f} % became {:.1f} %\n", *about.mfu_before * 100,
                             *about.mfu_now * 100);
@@ -251,7 +290,7 @@ std::string diagnosis_text(const DiagnosisReport& report) {
     if (report.waterfall) {
         text += waterfall_text(*report.waterfall);
     }
-    text += needs_text(*report.facts);
+    text += inputs_text(*report.facts) + needs_text(*report.facts);
     return text + not_found_text(report.diagnosis) + unknown_text(report.diagnosis);
 }
 

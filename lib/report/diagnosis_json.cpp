@@ -66,7 +66,11 @@ json waterfall_json(const std::optional<diagnose::Waterfall>& fall) {
     for (const auto& bar : fall->bars) {
         bars.push_back({{"what", bar.what}, {"share", rounded(bar.share)}, {"from", bar.from}});
     }
-    return {{"mfu", rounded(fall->mfu)}, {"scaled", fall->is_scaled}, {"bars", std::move(bars)}};
+    return {{"mfu", rounded(fall->mfu)},
+            {"mfu_of_all", rounded(fall->mfu_of_all)},
+            {"convention", fall->convention},
+            {"scaled", fall->is_scaled},
+            {"bars", std::move(bars)}};
 }
 
 json comparison_json(const DiagnosisReport& report) {
@@ -92,6 +96,9 @@ json comparison_json(const DiagnosisReport& report) {
             {"change", rounded(about.change())},
             {"mfu_before", or_null(about.mfu_before)},
             {"mfu_now", or_null(about.mfu_now)},
+            {"size_before", or_null(about.tokens_before)},
+            {"size_now", or_null(about.tokens_now)},
+            {"size_unknown", about.tokens_unknown},
             {"parts", std::move(parts)},
             {"arguments", std::move(changed)}};
 }
@@ -112,6 +119,12 @@ json diagnosis_document(const DiagnosisReport& report) {
         unknown.push_back(unknown_json(*finding));
     }
     const auto* training = report.facts->main_training();
+    auto inputs = json::array();
+    if (training != nullptr && training->mfu) {
+        for (const auto& input : training->mfu->inputs) {
+            inputs.push_back({{"what", input.what}, {"value", input.value}, {"from", input.from}});
+        }
+    }
     return {
         {"schema", "railhead.diagnose/1"},
         {"verdict", name_of(report.diagnosis.verdict)},
@@ -121,6 +134,7 @@ json diagnosis_document(const DiagnosisReport& report) {
         {"unknown", std::move(unknown)},
         {"waterfall", waterfall_json(report.waterfall)},
         {"mfu_needs", training != nullptr ? json(training->mfu_needs) : json::array()},
+        {"mfu_inputs", std::move(inputs)},
         {"comparison", comparison_json(report)}};
 }
 

@@ -40,6 +40,30 @@ std::string attention_text(training::Attention attention) {
     return "";
 }
 
+/// HFU, and whether what it takes of recomputation was told.  A log that counts a third more FLOPs
+/// than the model has (SC21, eq 3) says that layers are computed again, without a word of it.
+std::string hfu_text(const MfuAnswer& answer) {
+    const auto& about = answer.utilization;
+    if (about.recompute != training::Recompute::none) {
+        return fmt::format("{}, with {} recomputation", percent(about.hfu),
+                           to_string(about.recompute));
+    }
+    if (answer.recompute_told) {
+        return fmt::format("{}: nothing is recomputed", percent(about.hfu));
+    }
+    auto text = fmt::format("{} if nothing is recomputed, which is not told", percent(about.hfu));
+    constexpr double least = 1.25;
+    constexpr double most = 1.42;
+    const double counted = answer.printed_share.value_or(0) / about.mfu;
+    if (counted >= least && counted <= most) {
+        text += fmt::format(
+            "; the log counts {:.2f} times these FLOPs, about the 4/3 of full "
+            "recomputation: --recompute full",
+            counted);
+    }
+    return text;
+}
+
 /// The one figure that people compare runs by, and what it is of.
 void add_answer(Table& table, const MfuAnswer& answer) {
     const auto& about = answer.utilization;
@@ -47,10 +71,7 @@ void add_answer(Table& table, const MfuAnswer& answer) {
     table.add({"MFU",
                fmt::format("{}, by convention \"{}\": {} ({})", percent(about.mfu), convention.name,
                            formula_text(answer.shape, convention), convention.source)});
-    table.add({"HFU", about.recompute == training::Recompute::none
-                          ? fmt::format("{}: nothing is recomputed", percent(about.hfu))
-                          : fmt::format("{}, with {} recomputation", percent(about.hfu),
-                                        to_string(about.recompute))});
+    table.add({"HFU", hfu_text(answer)});
     const auto gpus = answer.rate.gpus;
     table.add({"Speed", fmt::format("{} tokens/s on {:.0f} {}, {:.1f} TFLOP/s a GPU",
                                     large_text(answer.rate.tokens_per_s), gpus,

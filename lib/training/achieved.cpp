@@ -21,8 +21,11 @@ std::string number_text(double value) {
     return value >= 1e7 ? fmt::format("{:.4g}", value) : fmt::format("{:.7g}", value);
 }
 
-std::string at_line(std::uint64_t line) {
-    return fmt::format("line {} of the log", line);
+constexpr std::string_view of_log = "the log";
+
+std::string at_line(std::uint64_t line, std::string_view source = of_log) {
+    return source == of_log ? fmt::format("line {} of {}", line, source)
+                            : fmt::format("{}:{}", source, line);
 }
 
 /// Puts a figure of the log where none was typed.
@@ -40,21 +43,21 @@ std::uint64_t whole(const Fact* fact) {
                : 0;
 }
 
-/// The shape that Megatron's arguments say.
-void add_shape(MfuQuestion& question, const Run& run) {
+/// The shape that Megatron's arguments, or those of a configuration, say.
+void add_shape(MfuQuestion& question, const Run& run, std::string_view source) {
     auto& shape = question.shape;
     const auto* const layers = run.fact(Topic::layers);
     const auto* const hidden = run.fact(Topic::hidden);
     if (layers == nullptr || hidden == nullptr) {
         if (const auto* parameters = run.fact(Topic::parameters)) {
             shape.parameters = parameters->value;
-            question.shape_from = at_line(parameters->line);
+            question.shape_from = at_line(parameters->line, source);
             question.inputs.push_back(
                 {"parameters", number_text(parameters->value), question.shape_from});
         }
         return;
     }
-    question.shape_from = at_line(layers->line);
+    question.shape_from = at_line(layers->line, source);
     shape.layers = whole(layers);
     shape.hidden = whole(hidden);
     shape.heads = whole(run.fact(Topic::heads));
@@ -111,7 +114,7 @@ void add_speed(MfuQuestion& question, const Run& run, const LogSummary& summary)
     }
 }
 
-void add_settings(MfuQuestion& question, const Run& run) {
+void add_settings(MfuQuestion& question, const Run& run, std::string_view source) {
     const auto is_on = [&](Topic topic) { return whole(run.fact(topic)) == 1; };
     if (!question.recompute) {
         for (const auto& [topic, recompute] :
@@ -120,7 +123,7 @@ void add_settings(MfuQuestion& question, const Run& run) {
             if (is_on(topic) && !question.recompute) {
                 question.recompute = recompute;
                 question.inputs.push_back({"recomputation", std::string{to_string(recompute)},
-                                           at_line(run.fact(topic)->line)});
+                                           at_line(run.fact(topic)->line, source)});
             }
         }
     }
@@ -131,7 +134,7 @@ void add_settings(MfuQuestion& question, const Run& run) {
             if (is_on(topic) && !question.precision) {
                 question.precision = precision;
                 question.inputs.push_back({"precision", std::string{to_string(precision)},
-                                           at_line(run.fact(topic)->line)});
+                                           at_line(run.fact(topic)->line, source)});
             }
         }
     }
@@ -190,27 +193,39 @@ Result<Utilization> by_usual_convention(const MfuQuestion& question, const Rate&
 
 }  // namespace
 
-void add_log(MfuQuestion& question, const TrainingLog& log, const LogSummary& summary) {
-    const auto& run = log.runs[summary.run];
+void add_facts(MfuQuestion& question, const Run& run, std::string_view source) {
     if (question.shape_from.empty()) {
-        add_shape(question, run);
+        add_shape(question, run, source);
     }
-    if (const auto sequence = sequence_of(run); sequence && !question.sequence_typed) {
+    const bool has_sequence =
+        question.sequence_typed ||
+        std::ranges::find(question.inputs, sequence_input, &Input::what) != question.inputs.end();
+    if (const auto sequence = sequence_of(run); sequence && !has_sequence) {
         question.shape.sequence = static_cast<std::uint64_t>(std::llround(sequence->value));
-        question.inputs.push_back({std::string{sequence_input}, number_text(sequence->value),
-                                   fmt::format("{}, {}", at_line(sequence->line), sequence->how)});
+        question.inputs.push_back(
+            {std::string{sequence_input}, number_text(sequence->value),
+             fmt::format("{}, {}", at_line(sequence->line, source), sequence->how)});
     }
-    add_speed(question, run, summary);
     if (const auto batch = batch_of(run)) {
         take(question, question.batch, batch->value, "batch, sequences",
-             fmt::format("{}, {}", at_line(batch->line), batch->how));
+             fmt::format("{}, {}", at_line(batch->line, source), batch->how));
     }
     if (const auto* size = run.fact(Topic::world_size)) {
-        take(question, question.gpus, size->value, "GPUs", at_line(size->line));
+        take(question, question.gpus, size->value, "GPUs", at_line(size->line, source));
     }
-    add_settings(question, run);
+    add_settings(question, run, source);
+}
+
+void add_log(MfuQuestion& question, const TrainingLog& log, const LogSummary& summary) {
+    const auto& run = log.runs[summary.run];
+    add_facts(question, run, of_log);
+    add_speed(question, run, summary);
     question.printed_tflops = summary.tflops;
     question.printed_mfu = summary.mfu_printed;
+}
+
+const Utilization& counted_as(const PublishedMfu& published, const MfuAnswer& answer) {
+    return counted_as(published.convention, answer.utilization, answer.others);
 }
 
 std::vector<std::string> missing_of(const MfuQuestion& question) {
@@ -267,6 +282,7 @@ Result<MfuAnswer> answer(const MfuQuestion& question) {
         return fail(Errc::bad_input, fmt::format("no {} peak of {} is known",
                                                  to_string(result.precision), accelerator.name));
     }
+    result.recompute_told = question.recompute.has_value();
     if (!question.recompute) {
         result.assumptions.emplace_back(
             "Nothing is recomputed in the backward pass: --recompute says otherwise.");

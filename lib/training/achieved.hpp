@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -40,6 +41,10 @@ struct MfuQuestion {
     std::vector<std::string> assumptions;  ///< whole sentences
 };
 
+/// Takes what `run` says of the model, the batch, the GPUs and the settings where it is not known,
+/// and says in `inputs` on which line of `source`, a file's name, it stands.
+void add_facts(MfuQuestion& question, const Run& run, std::string_view source);
+
 /// Takes from the run's log what was not typed, and says so in `inputs`.
 void add_log(MfuQuestion& question, const TrainingLog& log, const LogSummary& summary);
 
@@ -50,11 +55,16 @@ struct MfuAnswer {
     Judgement judgement;
     const Accelerator* accelerator = nullptr;
     Precision precision = Precision::bf16;
+    bool recompute_told = false;          ///< else that nothing is recomputed is assumed
     std::optional<double> printed_share;  ///< of the peak, by the log's own count of FLOPs
     Shape shape;
     std::vector<Input> inputs;
     std::vector<std::string> assumptions;
 };
+
+/// The utilization of the run as the published one was counted: by its convention, where the run
+/// has it too; else as it is.
+[[nodiscard]] const Utilization& counted_as(const PublishedMfu& published, const MfuAnswer& answer);
 
 /// What is needed for an answer and neither typed nor in the log, as a person would ask for it.
 [[nodiscard]] std::vector<std::string> missing_of(const MfuQuestion& question);

@@ -63,6 +63,16 @@ enum class Topic : std::uint8_t {
     peak_tflops,  ///< that the run divides by to print its MFU
     steps,        ///< that the run is to take
     log_interval,
+    chunks,             ///< of the model in a pipeline stage: virtual stages
+    layers_per_chunk,   ///< of a virtual stage
+    gradient_overlap,   ///< 1: gradients are sent while others are computed
+    bucket_bytes,       ///< of gradients that are sent at once
+    flash_attention,    ///< 0: scores are written to memory
+    fp32,               ///< 1: matrices of 32 bits
+    loader_workers,     ///< processes that load samples, of a rank
+    pinned_memory,      ///< 1: samples are copied to the GPU from pinned memory
+    save_interval,      ///< steps from one checkpoint to the next
+    asynchronous_save,  ///< 1: training goes on while a checkpoint is written
     count_
 };
 [[nodiscard]] std::string_view name_of(Topic topic);
@@ -113,6 +123,8 @@ enum class Measure : std::uint8_t {
 struct Run {
     LogKind kind = LogKind::none;
     std::uint64_t first_line = 0;
+    std::string device;             ///< the GPU, as torchtitan names it: "NVIDIA H100 80GB HBM3"
+    std::uint64_t device_line = 0;  ///< 0: it does not
     Measure measure = Measure::none;
     StepSeries series;
     std::array<std::optional<Fact>, static_cast<std::size_t>(Topic::count_)> facts;

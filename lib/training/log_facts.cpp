@@ -39,6 +39,9 @@ constexpr std::array arguments{
     Named{"data_parallel_size", Topic::data_parallel},
     Named{"train_iters", Topic::steps},
     Named{"log_interval", Topic::log_interval},
+    Named{"virtual_pipeline_model_parallel_size", Topic::chunks},
+    Named{"num_layers_per_virtual_pipeline_stage", Topic::layers_per_chunk},
+    Named{"save_interval", Topic::save_interval},
 };
 
 /// Arguments that are true or false.
@@ -48,6 +51,8 @@ constexpr std::array flags{
     Named{"fp16", Topic::fp16},
     Named{"checkpoint_activations", Topic::full_recompute},
     Named{"recompute_activations", Topic::selective_recompute},
+    Named{"overlap_grad_reduce", Topic::gradient_overlap},
+    Named{"async_save", Topic::asynchronous_save},
 };
 
 template <std::size_t size>
@@ -135,7 +140,17 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Topic::count_)> 
     "FP8",
     "peak TFLOP/s",
     "steps",
-    "log interval"};
+    "log interval",
+    "virtual stages",
+    "layers of a virtual stage",
+    "overlap of gradients",
+    "bytes of a bucket",
+    "flash attention",
+    "FP32",
+    "loader workers",
+    "pinned memory",
+    "steps between checkpoints",
+    "asynchronous checkpoints"};
 
 }  // namespace
 
@@ -227,8 +242,31 @@ bool LogReader::read_argument(std::string_view text) {
         set_fact(Topic::tied, value == "True" ? 0 : 1, key);
     } else if (key == "fp8") {
         set_fact(Topic::fp8, value == "None" || value == "False" ? 0 : 1, key);
+    } else {
+        read_setting(key, value);
     }
     return true;
+}
+
+/// What Megatron's arguments say of how fast things are done; each has words of its own.
+void LogReader::read_setting(std::string_view key, std::string_view value) {
+    const auto number = leading_number(value);
+    const auto is_told = [&] { return current().fact(Topic::flash_attention) != nullptr; };
+    if (key == "num_workers" && number) {
+        set_fact(Topic::loader_workers, *number, key);
+    } else if (key == "ddp_bucket_size" && number) {
+        constexpr double element = 4;  // gradients of 32 bits
+        set_fact(Topic::bucket_bytes, *number * element, key);
+    } else if (key == "params_dtype") {
+        set_fact(Topic::fp32, value == "torch.float32" ? 1 : 0, key);
+    } else if (key == "attention_backend" && !value.ends_with("auto")) {
+        const bool slow = value.ends_with("unfused") || value.ends_with("local");
+        set_fact(Topic::flash_attention, slow ? 0 : 1, key);
+    } else if (key == "transformer_impl" && value == "transformer_engine" && !is_told()) {
+        set_fact(Topic::flash_attention, 1, key);  // it takes a fused one by itself
+    } else if (key == "use_flash_attn" && (value == "True" || !is_told())) {
+        set_fact(Topic::flash_attention, value == "True" ? 1 : 0, key);
+    }
 }
 
 /// A line that only a start of the program writes opens a run, unless one waits for its steps.
@@ -255,6 +293,13 @@ bool LogReader::read_fact(std::string_view text) {
     }
     if (holds(text, "Training starts at step")) {
         set_facts(text, starts);
+        return true;
+    }
+    constexpr std::string_view capacity = "CUDA capacity: ";
+    if (const auto at = text.find(capacity); at != std::string_view::npos) {
+        const auto name = text.substr(at + capacity.size());
+        current().device = std::string{trim(name.substr(0, name.find(" with ")))};
+        current().device_line = log_.lines;
         return true;
     }
     for (const auto& [words, topic, scale, is_start] : sentences) {

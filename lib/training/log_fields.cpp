@@ -94,12 +94,13 @@ bool is_word(char c) {
 }
 
 /// Begins of what LogReader::read_plain() looks for.
-constexpr std::array<std::string_view, 25> telling_words{
+constexpr std::array<std::string_view, 26> telling_words{
     "samples/second", "step:",           "Batch ",          "validat",      "valid loss",
     "saving ",        "Saving ",         "saved ",          "loaded ",      "Loading ",
     "save-check",     "using world",     "Training starts", "created",      "Created",
     "Total num",      "Peak FLOPS",      "total param",     "Finished sav", "..",
     "world size:",    "params of model", "batch size per",  "fwd+bwd",      "iter latency",
+    "CUDA capac",
 };
 constexpr auto begins_telling = [] {
     std::array<bool, 256> begins{};

@@ -142,6 +142,21 @@ bool take_ray(std::string_view& text, LogLine& line) {
     return true;
 }
 
+/// "pod/train-3 main " of kubectl, which names a pod and its container.
+bool take_pod(std::string_view& text) {
+    if (!text.starts_with("pod/")) {
+        return false;
+    }
+    const auto container = text.find(' ');
+    const auto end =
+        container == std::string_view::npos ? container : text.find(' ', container + 1);
+    if (end == std::string_view::npos || end > longest_bracket) {
+        return false;
+    }
+    text.remove_prefix(end + 1);
+    return true;
+}
+
 /// A word that loggers put before the message.
 bool take_word(std::string_view& text) {
     for (const std::string_view word :
@@ -170,6 +185,9 @@ LogLine strip_prefixes(std::string_view text) {
             if (const auto at_s = take_time(text)) {
                 line.at_s = at_s;
                 took = true;
+                if (text.starts_with(" | ")) {  // collectors of logs set the message off
+                    text.remove_prefix(3);
+                }
             } else if (const auto label = take_label(text); !label.empty()) {
                 line.label = label;
                 took = true;
@@ -179,7 +197,7 @@ LogLine strip_prefixes(std::string_view text) {
         } else if (first == '(') {
             took = take_ray(text, line);
         } else {
-            took = take_word(text);
+            took = take_pod(text) || take_word(text);
         }
         if (!took) {
             break;

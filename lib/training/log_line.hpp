@@ -13,7 +13,7 @@ struct LogLine {
     std::string_view text;
 };
 
-/// Takes off labels (srun --label, torchrun --tee, mpirun --tag-output, Ray), time stamps, levels
+/// Takes off labels (srun --label, torchrun --tee, mpirun --tag-output, Ray, kubectl), time stamps, levels
 /// and "[file:line]" of loggers, in any order.
 [[nodiscard]] LogLine strip_prefixes(std::string_view line);
 

@@ -47,6 +47,15 @@ Measure measure_of(const Step& step) {
                                             : Measure::none;
 }
 
+/// A line that has no end may be cut within its last number: "1" of "15.3" is another speed.
+std::string_view without_cut_number(std::string_view line) {
+    if (line.empty() || !((line.back() >= '0' && line.back() <= '9') || line.back() == '.')) {
+        return line;
+    }
+    const auto blank = line.find_last_of(" \t");
+    return blank == std::string_view::npos ? std::string_view{} : line.substr(0, blank);
+}
+
 }  // namespace
 
 LogReader::LogReader(std::string file) {
@@ -75,7 +84,7 @@ void LogReader::finish() {
     if (!carry_.empty()) {
         log_.cut = true;
         ++log_.lines;
-        read_line(carry_);
+        read_line(without_cut_number(carry_));
         carry_.clear();
     }
     close_wrapped();

@@ -39,6 +39,7 @@ class LogReader {
     bool read_event(std::string_view text);
     bool read_fact(std::string_view text);
     bool read_argument(std::string_view text);
+    void read_setting(std::string_view key, std::string_view value);
     void set_facts(std::string_view text,
                    std::span<const std::pair<std::string_view, Topic>> named);
     void see_start();

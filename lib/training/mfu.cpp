@@ -34,17 +34,6 @@ Judgement impossible(const Utilization& about, Precision precision) {
                         convention_text(about))};
 }
 
-/// The utilization of the run as the published one was counted, where that is known.
-const Utilization& counted_as(std::string_view convention, const Utilization& about,
-                              std::span<const Utilization> others) {
-    if (convention.empty() || about.convention->name == convention) {
-        return about;
-    }
-    const auto found = std::ranges::find_if(
-        others, [&](const Utilization& other) { return other.convention->name == convention; });
-    return found == others.end() ? about : *found;
-}
-
 }  // namespace
 
 Result<double> tokens_per_s(double sequences, double sequence, double step_s) {
@@ -96,6 +85,16 @@ Result<double> share_of_peak(double tflops_per_gpu, double peak_tflops) {
 double sc21_days(double parameters, double tokens, double gpus, double flops_per_s_per_gpu) {
     constexpr double day_s = 86400;
     return 8 * tokens * parameters / (gpus * flops_per_s_per_gpu) / day_s;
+}
+
+const Utilization& counted_as(std::string_view convention, const Utilization& about,
+                              std::span<const Utilization> others) {
+    if (convention.empty() || about.convention->name == convention) {
+        return about;
+    }
+    const auto found = std::ranges::find_if(
+        others, [&](const Utilization& other) { return other.convention->name == convention; });
+    return found == others.end() ? about : *found;
 }
 
 Judgement judge(const Utilization& utilization, const Accelerator& accelerator, Precision precision,

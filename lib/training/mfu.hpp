@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "training/accelerator.hpp"
@@ -49,6 +50,11 @@ struct Utilization {
 /// recomputation, for a model of P parameters on n GPUs of X FLOP/s each.
 [[nodiscard]] double sc21_days(double parameters, double tokens, double gpus,
                                double flops_per_s_per_gpu);
+
+/// The utilization of the run by `convention`, `about` or one of `others`; `about` where none is by
+/// it, or it is empty.
+[[nodiscard]] const Utilization& counted_as(std::string_view convention, const Utilization& about,
+                                            std::span<const Utilization> others);
 
 /// What is to be thought of a utilization.
 enum class Doubt {

@@ -108,6 +108,23 @@ TEST_CASE("what is typed comes before what the log says", "[cli][mfu]") {
     CHECK_THAT(output.out, ContainsSubstring("nothing is recomputed"));
 }
 
+TEST_CASE("a log that counts recomputation is not said to recompute nothing", "[cli][mfu]") {
+    const TempDir folder;
+    auto text = steady_log();
+    const auto line = text.find("  recompute_granularity");
+    text.erase(line, text.find('\n', line) - line + 1);
+    // 10.1 % of 989.4 TFLOP/s are 100 TFLOP/s; the log says 4/3 of it.
+    for (std::size_t at = 0; (at = text.find(" | learning rate", at)) != std::string::npos;
+         at += 60) {
+        text.insert(at, " | throughput per GPU (TFLOP/s/GPU): 133.3");
+    }
+    const auto file = folder.write("train.log", text);
+
+    const auto output = mfu({file, "--accelerator", "h100"});
+    CHECK_THAT(unwrapped(output.out), ContainsSubstring("if nothing is recomputed, which is not"));
+    CHECK_THAT(unwrapped(output.out), ContainsSubstring("4/3 of full recomputation"));
+}
+
 TEST_CASE("mfu without enough for an answer says what is missing", "[cli][mfu]") {
     const auto none = mfu({});
     CHECK(none.status == 2);

@@ -47,25 +47,27 @@ std::string replace_all(std::string_view log, const std::regex& pattern, const R
 
 std::string rename_hosts(std::string_view log, std::uint32_t seed) {
     static const std::regex prefix{R"(([A-Za-z0-9_.-]+):\d+:\d+ \[\d+\])"};
+    static const std::regex of_nccl_tests{R"(Pid +\d+ on +(\S+) device)"};
     std::map<std::string, std::string> names;
-    return replace_all(log, prefix, [&](const std::string& host) {
+    const auto rename = [&](const std::string& host) {
         auto& name = names[host];
         if (name.empty()) {
             name = fmt::format("{}{}{}", "abcdefgh"[seed % 8], seed % 97, "-x") +
                    std::to_string(names.size() * 7 + seed % 5);
         }
         return name;
-    });
+    };
+    return replace_all(replace_all(log, prefix, rename), of_nccl_tests, rename);
 }
 
 std::string change_addresses(std::string_view log, std::uint32_t seed) {
-    static const std::regex address{R"((\d+\.\d+\.\d+\.\d+))"};
+    // What is in one subnet stays in one: rails are told apart by it.
+    static const std::regex subnet{R"((\d+\.\d+\.\d+)\.\d+)"};
     std::map<std::string, std::string> known;
-    return replace_all(log, address, [&](const std::string& text) {
+    return replace_all(log, subnet, [&](const std::string& text) {
         auto& name = known[text];
         if (name.empty()) {
-            name =
-                fmt::format("172.{}.{}.{}", 16 + seed % 16, known.size() / 250, known.size() % 250);
+            name = fmt::format("172.{}.{}", 16 + seed % 16, known.size() % 250);
         }
         return name;
     });

@@ -257,6 +257,14 @@ TEST_CASE("a checklist fits 80 columns and keeps its commands whole", "[checklis
     }
 }
 
+TEST_CASE("what no run has reached is not called published", "[checklist][report]") {
+    const auto ran = run({"--mfu", "22", "--gpus", "8", "--accelerator", "b200"});
+    CHECK_THAT(ran.out, ContainsSubstring("Reachable"));
+    CHECK(ran.out.find("Published") == std::string::npos);
+    CHECK_THAT(run({"--mfu", "22", "--gpus", "8", "--accelerator", "a100"}).out,
+               ContainsSubstring("Published  at most 65.3 % in bf16, by \"matrices\""));
+}
+
 TEST_CASE("a checklist as JSON has the figures of the text", "[checklist][report]") {
     const auto ran = run({"--mfu", "22", "--gpus", "128", "--accelerator", "a100", "--json"});
 

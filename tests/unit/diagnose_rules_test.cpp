@@ -297,6 +297,28 @@ std::vector<Case> cases_of_networks() {
          two("NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB eth0:10.0.0.1<0>",
              "NET/IB : Using [0]mlx5_1:1/IB [1]mlx5_0:1/IB [RO]; OOB eth0:10.0.0.2<0>"),
          "another order is the same set"},
+        {"rail-mismatch", found,
+         two("NET/IB : Using [0]mlx5_2:1/IB [1]mlx5_3:1/IB [RO]; OOB eth0:10.0.0.1<0>",
+             "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB eth0:10.0.0.2<0>"),
+         "as many of other names: advice"},
+        {"prefix-match", found,
+         info("NCCL_SOCKET_IFNAME set by environment to bond0") +
+             info("NET/Socket : Using [0]bond0:10.0.0.1<0> [1]bond0.2093.1:10.9.0.1<0>"),
+         "a VLAN of it"},
+        {"prefix-match", found,
+         info("NCCL_IB_HCA set by environment to mlx5_1,mlx5_2") +
+             info("NET/IB : Using [0]mlx5_1:1/IB [1]mlx5_10:1/IB [RO]; OOB eth0:10.0.0.1<0>"),
+         "mlx5_10 begins so"},
+        {"prefix-match", not_found,
+         info("NCCL_SOCKET_IFNAME set by environment to =bond0") +
+             info("NET/Socket : Using [0]bond0:10.0.0.1<0>"),
+         "exact"},
+        {"prefix-match", not_found,
+         info("NCCL_IB_HCA set by environment to mlx5") +
+             info("NET/IB : Using [0]mlx5_1:1/IB [1]mlx5_10:1/IB [RO]; OOB eth0:10.0.0.1<0>"),
+         "all of them were meant"},
+        {"prefix-match", unknown, info("NCCL_SOCKET_IFNAME set by environment to bond0"),
+         "no device is told"},
         {"missing-rail", found,
          info("NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB eth0:10.0.0.1<0>"),
          "two of eight", Hardware::a100s},
@@ -368,6 +390,7 @@ std::vector<Case> cases_of_steps() {
         {"slowing-down", not_found, steps(creeping(0)), "no trend"},
         {"slow-steps", found, steps(with_stalls({9, 12, 31})), "no pattern"},
         {"slow-steps", not_found, steps(even()), "noise"},
+        {"slow-steps", unknown, steps({1000, 1000, 1033, 1000}), "one of four is no pattern"},
         {"hang", found, clock + steps({1000}) + "[2025-01-01 11:00:00] still here\n", "an hour"},
         {"hang", not_found, clock + steps({1000}) + "[2025-01-01 10:00:05] still here\n",
          "five seconds"},
@@ -558,7 +581,12 @@ TEST_CASE("the ranks that are absent from a collective are named from flight rec
 
 TEST_CASE("every rule has a case that it finds and one that is well", "[diagnose]") {
     // In tests of their own: they need a model, several files, or a job that runs well.
-    const std::set<std::string> apart = {"low-mfu", "impossible-mfu", "absent-rank", "nccl-ras"};
+    std::set<std::string> apart = {"low-mfu", "impossible-mfu", "absent-rank", "nccl-ras"};
+    for (const auto part : {diagnose::setting_rules(), diagnose::gradient_rules()}) {
+        for (const auto& rule : part) {
+            apart.insert(std::string{rule.id});  // diagnose_settings_test.cpp
+        }
+    }
     std::set<std::string> positive = apart;
     std::set<std::string> healthy = apart;
     for (const auto& c : all_cases()) {

@@ -61,9 +61,9 @@ Result<void> read_times(const Options& options, diagnose::GateQuestion& question
     reader.read("--interval", options.interval, Quantity::duration, question.interval_s);
     reader.read("--cost", options.cost, Quantity::duration, question.cost_s);
     reader.read("--restart", options.restart, Quantity::duration, question.restart_s);
-    reader.read_or_name("--rate", options.rate, question.per_1000_node_days, named,
-                        checkpoint::published_rates(),
-                        [](const auto& rate) { return rate.per_1000_node_days; });
+    reader.read_or_name<checkpoint::FailureRate>(
+        "--rate", options.rate, question.per_1000_node_days, named, checkpoint::published_rates(),
+        [](const auto& rate) { return rate.per_1000_node_days; });
     if (reader.error()) {
         return tl::unexpected{*reader.error()};
     }

@@ -25,7 +25,7 @@ namespace {
 constexpr GateDefault usual_interval{
     2, "twice the optimum, or half of it, loses 1.25 times the least (Young 1974)"};
 constexpr GateDefault usual_recovery{
-    900, "MegaScale is back within 15 min (arXiv:2402.15627, section 5)"};
+    900, "MegaScale is back within 15 min (arXiv:2402.15627)"};
 constexpr GateDefault usual_completion{
     0.998, "0.2 % of RSC's jobs were ended by infrastructure (arXiv:2410.21680)"};
 
@@ -285,7 +285,8 @@ void judge_completion(GateCheck& check, const Ends& ends, const GateWindow& wind
         check.run = {"--since, an earlier time"};
         return;
     }
-    const auto share = 1 - static_cast<double>(ends.lost) / static_cast<double>(ends.ended);
+    const auto share =
+        static_cast<double>(ends.ended - ends.lost) / static_cast<double>(ends.ended);
     judge(check, share,
           fmt::format("{}: {} of {} were ended by a node", percent_text(share), ends.lost,
                       count_of(ends.ended, "attempt")),

@@ -1,4 +1,5 @@
 // railhead gate: is a cluster, or a job, as good as it is meant to be?
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -125,13 +126,13 @@ Result<void> read_records(const Options& options, const GateInput& input,
         question.checkpoints.push_back(std::move(*record));
     }
     if (options.records.empty() && !question.jobs.empty()) {
-        for (auto& record : own_records(input.records)) {
-            for (const auto& job : question.jobs) {
-                if (fmt::format("{}", record.job) == job) {
-                    question.checkpoints.push_back(record);
-                }
+        diagnose::SlurmRecords asked;  // of a week of a cluster, few are
+        for (const auto& attempt : input.records.attempts) {
+            if (std::ranges::find(question.jobs, attempt.id) != question.jobs.end()) {
+                asked.attempts.push_back(attempt);
             }
         }
+        question.checkpoints = own_records(asked);
     }
     return {};
 }

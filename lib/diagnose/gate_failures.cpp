@@ -24,8 +24,7 @@ namespace {
 
 constexpr GateDefault usual_interval{
     2, "twice the optimum, or half of it, loses 1.25 times the least (Young 1974)"};
-constexpr GateDefault usual_recovery{
-    900, "MegaScale is back within 15 min (arXiv:2402.15627)"};
+constexpr GateDefault usual_recovery{900, "MegaScale is back within 15 min (arXiv:2402.15627)"};
 constexpr GateDefault usual_completion{
     0.998, "0.2 % of RSC's jobs were ended by infrastructure (arXiv:2410.21680)"};
 
@@ -174,7 +173,8 @@ class EndCounter {
 
     Ends run() {
         for (const auto& attempt : question_.records->attempts) {
-            if (is_asked(question_, attempt) && attempt.start_s) {
+            // Without nodes it never ran: one that was cancelled as it waited has a start.
+            if (is_asked(question_, attempt) && attempt.start_s && !attempt.node_list.empty()) {
                 by_id_[attempt.id].push_back(&attempt);
             }
         }

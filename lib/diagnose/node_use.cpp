@@ -66,7 +66,9 @@ class Counter {
     void place_jobs() {
         std::set<std::pair<std::string_view, std::int64_t>> seen;  // files may overlap
         for (const auto& attempt : records_.attempts) {
-            if (!attempt.start_s || !seen.emplace(attempt.id, *attempt.start_s).second) {
+            // Without nodes it never ran: one that was cancelled as it waited has a start.
+            if (!attempt.start_s || attempt.node_list.empty() ||
+                !seen.emplace(attempt.id, *attempt.start_s).second) {
                 continue;
             }
             const auto begin = as_double(*attempt.start_s);
@@ -74,7 +76,7 @@ class Counter {
                 waits_.push_back({as_double(*attempt.submit_s), begin});
             }
             const auto end = attempt.end_s ? as_double(*attempt.end_s) : window_.end;
-            if (attempt.node_list.empty() || begin >= window_.end || end < begin) {
+            if (begin >= window_.end || end < begin) {
                 continue;
             }
             const auto nodes = job::expand_hostlist(attempt.node_list);

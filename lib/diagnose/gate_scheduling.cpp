@@ -21,9 +21,10 @@ namespace railhead::diagnose {
 
 namespace {
 
-constexpr GateDefault usual_idle{300, "a common aim of sites: no source, a target of [gate] wins"};
+constexpr GateDefault usual_idle{300,
+                                 "a common aim of sites, without a source; [gate] sets another"};
 constexpr GateDefault usual_utilization{
-    0.85, "a common aim of sites: no source, a target of [gate] wins"};
+    0.85, "a common aim of sites, without a source; [gate] sets another"};
 
 GateCheck make_check(std::string_view id, std::string_view what, GateUnit unit) {
     GateCheck check;
@@ -74,9 +75,9 @@ void judge_idle(GateCheck& check, const NodeUse& use, const GateWindow& window) 
           window.from);
     const auto share = use.idle_s > 0 ? use.idle_waited_s / use.idle_s : 0;
     check.details = {
-        fmt::format("{} of {}; the median is {}, the longest {} on {}. Time out of service is "
-                    "left out.",
-                    count_of(use.changes, "change of job"), count_of(use.nodes, "node"),
+        fmt::format("{} from one job to the next on {}; the median is {}, the longest {} on {}. "
+                    "Time out of service is left out.",
+                    count_of(use.changes, "change"), count_of(use.nodes, "node"),
                     span_text(use.median_idle_s),
                     span_text(use.longest.end_s - use.longest.begin_s), use.longest.node),
         fmt::format("In {} of that time a job that ran later had been submitted.",

@@ -19,9 +19,9 @@ namespace railhead::diagnose {
 namespace {
 
 constexpr GateDefault usual_checkpoint{
-    0.05, "no source: BLOOM's were 0.4 % (40 s in 3 h); a target of [gate] wins"};
+    0.05, "without a source (BLOOM's took 0.4 %, 40 s in 3 h); [gate] sets another"};
 constexpr GateDefault usual_loader{
-    0.05, "from there on railhead diagnose calls a run loader-bound; a target of [gate] wins"};
+    0.05, "from there on railhead diagnose calls a run loader-bound; [gate] sets another"};
 
 /// What checkpoints in the log took training, and how far they are apart.
 class LoggedCheckpoints {

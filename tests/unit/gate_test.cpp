@@ -328,7 +328,7 @@ TEST_CASE("settings of the scheduler are looked at", "[gate]") {
     about.settings = &settings;
     CHECK(verdict_of(about, "backfill") == c.backfill);
     CHECK(verdict_of(about, "gang") == c.gang);
-    CHECK(ask(about, "backfill").from == "scontrol show config:6");
+    CHECK(ask(about, "backfill").from == "scontrol show config:7");
 }
 
 TEST_CASE("backfill is told when it does not look far enough", "[gate]") {

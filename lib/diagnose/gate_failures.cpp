@@ -72,8 +72,9 @@ std::string set_rate(const GateQuestion& question, checkpoint::Question& about) 
             const auto failures = count->failures.size();
             if (const auto rate = failure_rate(std::move(*count), 0)) {
                 about.per_1000_node_days = rate->per_1000_node_days;
-                return fmt::format("{} in {:.4g} node-days, {}", count_of(failures, "failure"),
-                                   rate->node_days, window->from);
+                return fmt::format("{} in {:.4g} node-days, {}; 95 %: {:.3g} to {:.3g}",
+                                   count_of(failures, "failure"), rate->node_days, window->from,
+                                   rate->low, rate->high);
             }
         }
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@
 #include "support/catch.hpp"
 #include "support/commands.hpp"
 #include "support/diagnoses.hpp"
+#include "support/golden.hpp"
+#include "support/paths.hpp"
 #include "support/temp_dir.hpp"
 #include "training/flops.hpp"
 
@@ -880,6 +883,28 @@ TEST_CASE("the command takes files of any kind, and fails when a check does", "[
     CHECK_THAT(refused.err, ContainsSubstring("misspelt.toml:2: [gate] mfu"));
     CHECK(run({"gate", "--offline", folder.path("absent.log")}).status == 2);
     CHECK(run({"gate", "--offline", "--interval", "-5m"}).status == 2);
+}
+
+// Checked by hand: idle (8 x 120 + 7 x 720 + 120 + 4 x 60) s / 20; GPU seconds 64 x 21600 + 64 x
+// 21480 - 80 + 64 x 42480 + 16 x 340 of 64 x 86800 - 8 x 610; MFU 256 x 8192 / 40 s x 4.814e11
+// FLOPs of 64 x 989.4e12; gradients 70.55e9 / 8 x 6 B x 7/8 at 378.33 x 7/63 GB/s; Daly's optimum
+// for 52 s and one failure in 7.938 node-days on 8 nodes.
+TEST_CASE("a gate reads as people and programs are to see it", "[gate][cli][golden]") {
+    const auto here = std::filesystem::current_path();
+    std::filesystem::current_path(railhead::test::data_file("gate"));
+    std::vector<std::string> words{"gate",      "--offline",      "--policy",      "railhead.toml",
+                                   "jobs.txt",  "events.txt",     "nodes.txt",     "config.txt",
+                                   "train.log", "nccl-tests.txt", "--accelerator", "h100",
+                                   "--model",   "llama-3-70b",    "--nodes",       "8"};
+    const auto text = run(words);
+    words.emplace_back("--json");
+    const auto json = run(words);
+    std::filesystem::current_path(here);
+
+    CHECK(text.err.empty());
+    CHECK(text.status == 1);
+    CHECK(text.out == railhead::test::golden("golden/cli/gate.txt", text.out));
+    CHECK(json.out == railhead::test::golden("golden/cli/gate.json", json.out));
 }
 
 TEST_CASE("with nothing to look at all is unknown, and the command says what tells it",

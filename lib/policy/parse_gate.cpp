@@ -20,6 +20,13 @@ void set(const Reader& reader, const toml::node& value, std::optional<double> re
 Reader::Handler share(const Reader& reader, std::optional<GateTarget>& to) {
     return [&reader, &to](const toml::node& value) {
         constexpr double least = 0.0001;
+        constexpr double hundred = 100;
+        const auto number = value.value<double>();
+        if (value.is_number() && number && *number > 1 && *number <= hundred) {
+            reader.complain(value, fmt::format("{:g} is no share of 1: {:g} % is {:g}", *number,
+                                               *number, *number / hundred));
+            return;
+        }
         std::optional<double> read;
         reader.fraction(read, least, 1)(value);
         set(reader, value, read, to);

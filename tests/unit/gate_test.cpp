@@ -302,7 +302,8 @@ TEST_CASE("a site's target decides", "[gate]") {
 }
 
 TEST_CASE("targets that mean nothing are refused", "[gate][policy]") {
-    CHECK(errors_in("[gate]\nmfu = 45\n") == "railhead.toml:2:7: 45 is not within 0.0001 to 1\n");
+    CHECK(errors_in("[gate]\nmfu = 45\n") ==
+          "railhead.toml:2:7: 45 is no share of 1: 45 % is 0.45\n");
     CHECK(errors_in("[gate]\nidle = \"soon\"\n") ==
           "railhead.toml:2:8: expected a time such as 300, \"90s\", \"10m\", \"2h\" or \"1d\"\n");
     CHECK(errors_in("[gate]\nutilisation = 0.9\n") ==

@@ -120,16 +120,18 @@ class Checker {
         layout_.cp = typed_or(question_.layout.cp, Topic::context_parallel).value_or(1);
         layout_.ep = typed_or(question_.layout.ep, Topic::expert_parallel).value_or(1);
         const auto all = gpus();
-        const auto ways = layout_.tp * layout_.pp * layout_.cp * layout_.ep;
+        // A product of what may be typed does not fit 64 bits.
+        const auto ways = as_double(layout_.tp) * as_double(layout_.pp) * as_double(layout_.cp) *
+                          as_double(layout_.ep);
         if (all == 0) {
             check_.missing.emplace_back("how many GPUs: --gpus");
-        } else if (ways == 0 || all % ways != 0) {
+        } else if (ways > as_double(all) || all % static_cast<std::uint64_t>(ways) != 0) {
             check_.missing.push_back(
                 fmt::format("a layout that {} GPUs divide into: tensor x pipeline x context x "
-                            "expert parallelism is {}",
+                            "expert parallelism is {:g}",
                             all, ways));
         } else {
-            layout_.dp = all / ways;
+            layout_.dp = all / static_cast<std::uint64_t>(ways);
         }
         if (is_counted_ && layout_.pp > shape_.layers) {
             check_.missing.push_back(

@@ -162,6 +162,7 @@ TEST_CASE("gradients are unknown without model, layout, step or GPUs", "[gate]")
         {"no layout", "how the model lies", 64, std::nullopt, 8e9, 1},
         {"no GPUs", "how many GPUs", 0, 8, 8e9, 1},
         {"a layout that does not fit", "a layout that 64 GPUs", 64, 7, 8e9, 1},
+        {"one that fits no number", "a layout that 64 GPUs", 64, 1ULL << 63U, 8e9, 1},
         {"no step", "the time of a step", 64, 8, 8e9, 0},
     }));
     CAPTURE(c.why);

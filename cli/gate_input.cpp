@@ -159,7 +159,8 @@ Result<bool> ask_records(GateInput& input, GateSpan& span) {
     span.until_s = span.until_s.value_or(now_s());
     span.since_s = span.since_s.value_or(*span.until_s - week_s);
     const auto since = fmt::format("uts{}", *span.since_s);
-    const auto until = fmt::format("uts{}", *span.until_s);
+    // sacct leaves out what starts in the second that ends the time: an attempt may do both in it.
+    const auto until = fmt::format("uts{}", *span.until_s + 1);
     if (auto asked = ask_sacct({"--allusers", "--starttime=" + since, "--endtime=" + until},
                                seconds, input.records);
         !asked) {

@@ -42,7 +42,7 @@ def start(**options):
 
 @pytest.fixture(scope="module")
 def accounted():
-    rig = start()
+    rig = start(node_timeout=6)
     yield rig
     rig.stop()
 
@@ -149,6 +149,32 @@ def test_of_a_job_the_records_are_of_its_own_time(accounted, history):
     assert checks["completion"]["measured"]["value"] == 1
     missing = accounted.run([str(RAILHEAD), "gate", "--json", "4000000"], user="root", check=False)
     assert missing.returncode == 2 and "accounting knows no job 4000000" in missing.stderr
+
+
+def test_a_node_that_dies_is_counted_and_how_long_the_job_is_away(accounted, history):
+    rig = accounted
+    # Were it to wait for srun, which sees the node go, it might fail by itself before slurmctld looks.
+    job = rig.sbatch("#!/bin/sh\nsrun sleep 300 &\nsleep 300\n", "-N2", "--gres=gpu:2", "--requeue")
+    rig.wait_job(job, states={"RUNNING"})
+    dead = next(name for name in rig.names if name != rig.job_info(job)["BatchHost"])
+    rig.kill_node(dead)
+    assert wait_until(lambda: rig.job_info(job)["JobState"] != "RUNNING", 60, 0.2), rig.job_info(job)
+    rig.start_slurmd(dead)
+    rig.wait_job(job, timeout=120, states={"RUNNING"})
+    rig.run(["scancel", str(job.id)], user="root")
+    rig.wait_job(job)
+
+    def attempts():
+        out = rig.run(["sacct", "-D", "-X", "-n", "-P", "-j", str(job.id), "-o", "Start,End"], user="root",
+                      env={"SLURM_TIME_FORMAT": "%s"}).stdout
+        return [[int(word) for word in line.split("|") if word.isdigit()] for line in out.splitlines()]
+    assert wait_until(lambda: [len(one) for one in attempts()] == [2, 2], 30, 0.3), attempts()
+    (_, died), (back, _) = attempts()
+    checks, _ = gate(rig, job.id)
+
+    assert checks["recovery"]["measured"]["value"] == back - died > 0
+    assert checks["completion"]["measured"]["value"] == 0.5  # of two attempts; a user's scancel is no failure
+    assert checks["completion"]["verdict"] == "fail"
 
 
 def test_accounting_without_gpus_is_unknown_and_named(accounted, history, tmp_path):

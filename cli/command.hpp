@@ -42,6 +42,7 @@ void add_diagnose(CLI::App& app, Console& console);
 void add_exec(CLI::App& app, Console& console, std::vector<std::string> words);
 void add_explain(CLI::App& app, Console& console);
 void add_fabric(CLI::App& app, Console& console);
+void add_gate(CLI::App& app, Console& console);
 void add_health(CLI::App& app, Console& console);
 void add_lemons(CLI::App& app, Console& console);
 void add_mfu(CLI::App& app, Console& console);

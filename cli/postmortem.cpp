@@ -1,21 +1,18 @@
 // railhead postmortem: why jobs ended, what it cost, and what to do.
-#include <unistd.h>
-
-#include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "base/environment.hpp"
+#include "accounting.hpp"
 #include "base/file.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "checkpoint/state_folder.hpp"
 #include "command.hpp"
 #include "job_record.hpp"
 #include "policy/lemons.hpp"
@@ -32,13 +29,13 @@ struct Options {
     std::optional<std::string> restart;
 };
 
-/// Runs one of Slurm's commands.  Its times are UTC, or those of this machine where they are to fit
-/// a log, which has no zone.
+/// Times are UTC, or those of this machine where they are to fit a log, which has no zone.
+std::string_view time_format(const Options& options) {
+    return options.logs.empty() ? "%s" : "standard";
+}
+
 Result<std::string> ask(const Options& options, const std::vector<std::string>& argv) {
-    constexpr std::chrono::seconds limit{60};
-    const auto* const format =
-        options.logs.empty() ? "SLURM_TIME_FORMAT=%s" : "SLURM_TIME_FORMAT=standard";
-    return output_of(argv, limit, {format});
+    return ask_slurm(argv, time_format(options));
 }
 
 /// A time that ask() told, as sacctmgr takes it.
@@ -68,21 +65,8 @@ Result<void> ask_accounting(const Options& options, diagnose::SlurmRecords& reco
     for (const auto& job : options.jobs) {
         jobs += (jobs.empty() ? "" : ",") + job;
     }
-    // Fields that this Slurm does not have are an error: FailedNode came with 24.11, or shortly
-    // before.
-    const std::string fields =
-        "JobID,JobIDRaw,User,State,ExitCode,NodeList,AllocNodes,AllocTRES,Submit,Start,End,Reason";
-    for (const auto& more :
-         {std::string{",FailedNode,Restarts,JobName"}, std::string{",JobName"}}) {
-        const auto text = ask(options, {"sacct", "--duplicates", "--allocations", "--parsable2",
-                                        "--jobs=" + jobs, "--format=" + fields + more});
-        if (text) {
-            read_slurm_text(*text, "sacct --duplicates", records);
-            break;
-        }
-        if (more == ",JobName" || text.error().code == Errc::not_found) {
-            return tl::unexpected{text.error()};
-        }
+    if (auto asked = ask_sacct({"--jobs=" + jobs}, time_format(options), records); !asked) {
+        return propagate(asked);
     }
     std::optional<std::int64_t> first_s;
     for (const auto& attempt : records.attempts) {
@@ -162,20 +146,9 @@ Result<std::vector<checkpoint::Record>> read_checkpoints(const Options& options,
         }
         found.push_back(std::move(*record));
     }
-    const auto path = checkpoint::state_path(&own_variable);
-    if (!path) {
-        return found;
-    }
-    const auto folder = checkpoint::StateFolder::open(*path, ::geteuid());
-    std::uint32_t last = 0;
-    for (const auto& attempt : records.attempts) {
-        if (folder && attempt.number != 0 && attempt.number != last) {
-            last = attempt.number;
-            if (auto record = folder->read_record(attempt.number)) {
-                found.push_back(std::move(*record));
-            }
-        }
-    }
+    auto own = own_records(records);
+    found.insert(found.end(), std::make_move_iterator(own.begin()),
+                 std::make_move_iterator(own.end()));
     return found;
 }
 

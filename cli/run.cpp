@@ -59,6 +59,7 @@ int run(const std::vector<std::string>& arguments, Console& console) {
     add_catalog(app, console);
     add_diagnose(app, console);
     add_fabric(app, console);
+    add_gate(app, console);
     add_size(app, console);
     add_storage(app, console);
     add_mfu(app, console);

@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "diagnose/slurm_reader.hpp"
+#include "job/gpu_request.hpp"
 
 namespace railhead::diagnose {
 
@@ -132,10 +133,12 @@ class NodeRecords final : public SlurmLines {
         if (line.starts_with("NodeName=")) {
             node_ = value_of(line, "NodeName");
             state_.clear();
+            into().nodes.push_back({printable(node_), {}, 0, at(number)});
         }
         if (const auto state = value_of(line, "State"); !state.empty()) {
             state_ = state;
         }
+        add_to_node(line);
         constexpr std::string_view key = "Reason=";
         const auto at_reason = line.find(key);
         const auto open = line.rfind(" [");
@@ -155,6 +158,18 @@ class NodeRecords final : public SlurmLines {
     }
 
  private:
+    void add_to_node(std::string_view line) {
+        if (node_.empty()) {
+            return;
+        }
+        auto& node = into().nodes.back();
+        node.state = printable(state_);
+        if (const auto gres = value_of(line, "Gres"); !gres.empty()) {
+            const auto gpus = job::parse_gpus(gres, job::Repeated::add);
+            node.gpus = gpus ? gpus->total() : 0;
+        }
+    }
+
     std::string node_, state_;
 };
 

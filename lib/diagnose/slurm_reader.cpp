@@ -52,7 +52,20 @@ constexpr std::array readers{
            }},
 };
 
+const Reader* find_reader(std::string_view head) {
+    const auto begin = std::min(head.find_first_not_of(" \t\r\n"), head.size());
+    const auto first = trim(head.substr(begin, head.find('\n', begin) - begin));
+    const auto* found = std::ranges::find_if(
+        readers, [&](const Reader& reader) { return reader.is(head, first); });
+    return found == readers.end() ? nullptr : found;
+}
+
 }  // namespace
+
+std::string_view kind_of_records(std::string_view head) {
+    const auto* reader = find_reader(head);
+    return reader != nullptr ? reader->kind : std::string_view{};
+}
 
 std::optional<std::int64_t> SlurmLines::time_of(std::string_view text) {
     const auto time = parse_slurm_time(text);
@@ -99,13 +112,9 @@ void SlurmReader::finish() {
 
 void SlurmReader::choose() {
     is_chosen_ = true;
-    const auto begin = std::min(head_.find_first_not_of(" \t\r\n"), head_.size());
-    const auto first = trim(std::string_view{head_}.substr(begin, head_.find('\n', begin) - begin));
-    const auto* found = std::ranges::find_if(
-        readers, [&](const Reader& reader) { return reader.is(head_, first); });
-    if (found != readers.end()) {
-        kind_ = found->kind;
-        lines_ = found->make(into_, file_);
+    if (const auto* reader = find_reader(head_)) {
+        kind_ = reader->kind;
+        lines_ = reader->make(into_, file_);
     }
     read_lines(head_);
     head_.clear();

@@ -48,6 +48,9 @@ class SlurmLines {
 [[nodiscard]] std::unique_ptr<SlurmLines> read_slurmctld_log(SlurmRecords& into,
                                                              std::uint32_t file);
 
+/// What a file that begins with `head` is taken for: "sacct --parsable2"; empty for none of them.
+[[nodiscard]] std::string_view kind_of_records(std::string_view head);
+
 class SlurmReader {
  public:
     /// `file` is its name, for what people are told.

@@ -48,6 +48,14 @@ struct NodeEvent {
     Origin from;
 };
 
+/// A node as slurmctld knows it: scontrol show node.
+struct NodeRecord {
+    std::string node;
+    std::string state;       ///< "IDLE+DRAIN"
+    std::uint64_t gpus = 0;  ///< of Gres
+    Origin from;
+};
+
 enum class LineKind : std::uint8_t {
     silent,       ///< nodes do not respond
     down,         ///< nodes were set DOWN for it
@@ -74,6 +82,7 @@ struct SlurmRecords {
     Sources sources;
     std::vector<JobAttempt> attempts;
     std::vector<NodeEvent> events;
+    std::vector<NodeRecord> nodes;
     std::vector<LogLine> lines;
     std::int64_t latest_s = 0;     ///< the latest time that any of them has
     bool has_local_times = false;  ///< times without a zone

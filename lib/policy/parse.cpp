@@ -138,6 +138,9 @@ void read_policy(const Reader& reader, const toml::table& root, Policy& policy) 
         own.emplace_back("file", reader.text(policy.lemons));
         reader.each(t, own);
     }));
+    keys.emplace_back("gate", reader.table([&](const toml::table& t) {
+        read_gate(reader, t, policy.gate);
+    }));
     keys.emplace_back("notes", reader.word(notes, note_words));
     keys.emplace_back("user_off", reader.flag(policy.user_off));
     keys.emplace_back("slurm_conf", reader.text(policy.slurm_conf));

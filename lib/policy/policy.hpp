@@ -14,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "checkpoint/wish.hpp"
+#include "policy/gate_targets.hpp"
 #include "policy/settings.hpp"
 #include "rails/node_type.hpp"
 
@@ -85,6 +86,7 @@ struct Policy {
     std::vector<PartitionOverlay> partitions;
     std::vector<Rule> rules;
     std::vector<rails::NodeType> node_types;  ///< in the order of the file
+    GateTargets gate;            ///< for `railhead gate` alone: no review looks at it
     std::string slurm_conf;      ///< default: SLURM_CONF, else /etc/slurm/slurm.conf
     std::string topology;        ///< default: topology.conf beside slurm.conf
     std::string lemons;          ///< default: railhead.lemons beside slurm.conf

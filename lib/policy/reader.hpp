@@ -44,5 +44,7 @@ constexpr std::array<std::pair<std::string_view, Mode>, 3> modes{
 void read_placement(const Reader& reader, const toml::table& table, Overlay& to);
 /// parse_checkpoint.cpp: the table "checkpoint" of one layer.
 void read_checkpoint(const Reader& reader, const toml::table& table, CheckpointOverlay& to);
+/// parse_gate.cpp: the table "gate" at the top of the file.
+void read_gate(const Reader& reader, const toml::table& table, GateTargets& to);
 
 }  // namespace railhead::policy

@@ -93,9 +93,10 @@ std::string expected_text(const Facts& facts, double step_share) {
 
 std::vector<Rule> all_rules() {
     std::vector<Rule> all;
-    for (const auto part : {node_rules(), failure_rules(), nccl_error_rules(), nccl_network_rules(),
-                            nccl_path_rules(), bandwidth_rules(), profile_rules(), speed_rules(),
-                            layout_rules(), stability_rules()}) {
+    for (const auto part :
+         {node_rules(), slurm_node_rules(), slurm_rules(), placement_rules(), affinity_rules(),
+          failure_rules(), nccl_error_rules(), nccl_network_rules(), nccl_path_rules(),
+          bandwidth_rules(), profile_rules(), speed_rules(), layout_rules(), stability_rules()}) {
         all.insert(all.end(), part.begin(), part.end());
     }
     return all;

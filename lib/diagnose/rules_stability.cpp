@@ -42,6 +42,86 @@ Finding find_nan(const Facts& facts) {
     return finding;
 }
 
+/// Gradient norms up to the first loss that is no number; infinite ones are kept, others that are
+/// no number are not.
+struct Norms {
+    std::vector<const training::Sample*> samples;
+    const training::Sample* broken = nullptr;  ///< the first whose loss is no number
+};
+
+Norms norms_of(const training::Run& run) {
+    Norms norms;
+    bool had_loss = false;
+    for (const auto& sample : run.series.samples()) {
+        if (had_loss && !std::isfinite(sample.loss) && run.nan_losses > 0) {
+            norms.broken = &sample;
+            break;
+        }
+        had_loss = had_loss || std::isfinite(sample.loss);
+        if (!std::isnan(sample.grad_norm) && sample.iteration >= warm_up_iterations) {
+            norms.samples.push_back(&sample);
+        }
+    }
+    return norms;
+}
+
+double middle_norm(std::vector<const training::Sample*> samples) {
+    const auto at = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+    std::ranges::nth_element(samples, at, {}, &training::Sample::grad_norm);
+    return (*at)->grad_norm;
+}
+
+Finding find_blow_up(const Facts& facts) {
+    const auto* training = facts.main_training();
+    if (training == nullptr) {
+        return unknown({Input::training_log});
+    }
+    auto [samples, broken] = norms_of(training->run());
+    constexpr std::size_t tail = 3;    // a norm that is back in the next step is clipped
+    constexpr std::size_t least = 20;  // to know what is usual
+    if (samples.size() < least) {
+        return unknown({Input::grad_norms});
+    }
+    constexpr double rise = 10;
+    const double usual = middle_norm(samples);
+    const auto is_high = [&](const training::Sample* one) {
+        return one->grad_norm >= rise * usual;
+    };
+    const std::size_t needed = broken != nullptr ? 1 : tail;
+    const auto last = samples.end() - static_cast<std::ptrdiff_t>(needed);
+    if (!(usual > 0) || !std::all_of(last, samples.end(), is_high)) {
+        return not_found();
+    }
+    auto first = samples.end() - 1;
+    while (first != samples.begin() && (*(first - 1))->grad_norm > 2 * usual) {
+        --first;
+    }
+    auto finding = found(
+        broken != nullptr ? Confidence::certain : Confidence::likely,
+        fmt::format("The gradient norm rose from {:.3g}, as usual, to {:.3g}, from iteration {} "
+                    "on{}.",
+                    usual, samples.back()->grad_norm, (*first)->iteration,
+                    broken != nullptr
+                        ? fmt::format("; at iteration {} the loss was no number", broken->iteration)
+                        : std::string{", and is not back"}),
+        {training->at((*first)->line), training->at(samples.back()->line)});
+    finding.role = Role::symptom;
+    finding.fix = {
+        fmt::format("start again from the last checkpoint before iteration {}, and skip the "
+                    "samples since then",
+                    (*first)->iteration),
+        "--clip-grad 1.0 (Megatron-LM), max_norm=1.0: is it on?  A lower learning rate, a longer "
+        "warm-up, --qk-layernorm",
+        "if the same steps are well on other nodes: one GPU may compute wrong (dcgmi diag -r 4)"};
+    finding.expected =
+        fmt::format("training goes on; {} are to be done again",
+                    count_of(training->run().last && training->run().last->iteration
+                                 ? *training->run().last->iteration + 1 - (*first)->iteration
+                                 : samples.back()->iteration + 1 - (*first)->iteration,
+                             "iteration"));
+    return finding;
+}
+
 Finding find_spike(const Facts& facts) {
     const auto* training = facts.main_training();
     if (training == nullptr) {
@@ -136,7 +216,11 @@ Finding find_hang(const Facts& facts) {
     return finding;
 }
 
+constexpr std::string_view of_blow_up[] = {"nan", "loss-spike", "skipped-iterations"};
+
 constexpr Rule rules[] = {
+    {"gradient-blow-up", "gradients that grow without end",
+     "weights are lost from there on, before the loss shows it", of_blow_up, find_blow_up},
     {"hang",
      "a run that takes no more steps",
      "all its GPUs wait, and cost as if they worked",

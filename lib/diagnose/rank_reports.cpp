@@ -17,6 +17,8 @@ bool has(std::string_view text, std::string_view part) {
     return text.find(part) != std::string_view::npos;
 }
 
+constexpr double most_steps = 1e15;
+
 std::optional<std::uint32_t> number(std::string_view text) {
     return parse_number<std::uint32_t>(text);
 }
@@ -215,20 +217,25 @@ bool RankReportReader::read_complaint(std::string_view text, std::string_view la
     return true;
 }
 
-void RankReportReader::read_norm(std::string_view line) {
-    const auto stripped = training::strip_prefixes(line);
+void RankReportReader::read_norm(std::string_view text) {
+    const auto stripped = training::strip_prefixes(text);
     const auto rank = rank_in_label(stripped.label);
     if (!rank) {
         return;
     }
-    auto iteration = training::find_iteration(stripped.text).number;
-    auto norm = training::read_fields(stripped.text).step.grad_norm;
-    if (!norm || !iteration) {
-        const auto titan = training::read_titan_line(stripped.text);
-        norm = titan ? titan->grad_norm : std::nullopt;
-        iteration = titan ? titan->iteration : std::nullopt;
+    auto norm = training::number_after(stripped.text, "grad norm");
+    norm = norm ? norm : training::number_after(stripped.text, "grad_norm");
+    if (!norm) {
+        return;
     }
-    if (!norm || !iteration) {
+    auto iteration = training::find_iteration(stripped.text).number;
+    if (!iteration) {  // torchtitan
+        const auto step = training::number_after(stripped.text, "step:");
+        iteration = step && *step >= 0 && *step < most_steps
+                        ? std::optional{static_cast<std::uint64_t>(*step)}
+                        : std::nullopt;
+    }
+    if (!iteration) {
         return;
     }
     const auto found = std::ranges::find(open_, *iteration, &Open::iteration);
@@ -243,7 +250,7 @@ void RankReportReader::read_norm(std::string_view line) {
     if (values.size() == most_values) {
         ++reports_.left_out;
     } else {
-        values.push_back({*rank, *norm, evidence()});
+        values.push_back({*rank, *norm, line()});
     }
 }
 
@@ -267,7 +274,7 @@ void RankReportReader::judge(const Open& open) {
         }
         if (difference.odd.empty()) {
             difference.value = value.norm;
-            difference.evidence = value.evidence;
+            difference.evidence = {file(), value.line, {}};
         }
         difference.odd.push_back(value.rank);
     }

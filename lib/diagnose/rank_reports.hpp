@@ -79,7 +79,7 @@ class RankReportReader : public LineReader {
     struct Value {
         std::uint32_t rank = 0;
         double norm = 0;
-        Evidence evidence;
+        std::uint64_t line = 0;
     };
     struct Open {
         std::uint64_t iteration = 0;
@@ -90,7 +90,7 @@ class RankReportReader : public LineReader {
     void read_end() override;
     bool read_binding(std::string_view text, std::string_view label);
     bool read_complaint(std::string_view text, std::string_view label);
-    void read_norm(std::string_view line);
+    void read_norm(std::string_view text);
     void judge(const Open& open);
 
     RankReports reports_;

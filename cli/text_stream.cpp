@@ -79,17 +79,23 @@ Result<TextStream> TextStream::open(const std::string& path) {
 Result<std::string_view> TextStream::read() {
     auto* const file = as_gzip(file_.get());
     const int count = ::gzread(file, piece_.data(), static_cast<unsigned>(piece_.size()));
+    int code = Z_OK;
+    const std::string_view message = ::gzerror(file, &code);
+    if (code == Z_BUF_ERROR) {
+        cut_ = without_name(message);  // zlib 1.3.2 tells it with the last bytes only, not again
+    }
     if (count > 0) {
         return std::string_view{piece_.data(), static_cast<std::size_t>(count)};
     }
-    int code = Z_OK;
-    const char* message = ::gzerror(file, &code);
-    if (code == Z_OK || code == Z_STREAM_END) {
+    if (code == Z_ERRNO) {
+        return cannot("read", path_, errno);
+    }
+    const bool sound = code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR;
+    const auto why = sound ? std::string_view{cut_} : without_name(message);
+    if (why.empty()) {
         return std::string_view{};
     }
-    return code == Z_ERRNO ? cannot("read", path_, errno)
-                           : fail(Errc::bad_input, fmt::format("\"{}\" is damaged or cut: {}",
-                                                               printable(path_), without_name(message)));
+    return fail(Errc::bad_input, fmt::format("\"{}\" is damaged or cut: {}", printable(path_), why));
 }
 
 std::uint64_t TextStream::done() const {

@@ -33,6 +33,7 @@ class TextStream {
     TextStream() = default;
     std::unique_ptr<void, Close> file_;  ///< a gzFile
     std::string path_;
+    std::string cut_;  ///< why the compressed data ends too early, once it is known
     std::vector<char> piece_;
     std::uint64_t size_ = 0;
 };

@@ -179,8 +179,10 @@ class Counter {
             }
             for (const auto* event : at->second) {
                 const auto after_s = event->begin_s - *attempt.end_s;
-                // A node that was out before could not have been given to the job.
-                if (event->begin_s >= *attempt.start_s && after_s >= -before_end_s &&
+                // A node that was out before could not have been given to the job; one that came back
+                // in the second of its start was.
+                const bool is_over = event->end_s && *event->end_s <= *attempt.start_s;
+                if (event->begin_s >= *attempt.start_s && !is_over && after_s >= -before_end_s &&
                     after_s <= after_end_s &&
                     (found == nullptr || event->begin_s < found->begin_s)) {
                     found = event;

@@ -60,7 +60,7 @@ def shared():
         "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1",
         "PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=10"])
     with Rig(2, gpus=0, partitions=partitions,
-             extra="SlurmdTimeout=5\nPreemptType=preempt/partition_prio\nPreemptMode=REQUEUE") as rig:
+             extra="SlurmdTimeout=10\nPreemptType=preempt/partition_prio\nPreemptMode=REQUEUE") as rig:
         yield rig
 
 
@@ -245,10 +245,9 @@ def test_another_nodes_death_is_told_from_a_preemption(rig):
 
 def test_a_node_that_is_back_at_once_is_told_from_a_preemption(rig):
     job = submit(rig, "srun sleep 300", "-N2", "--exclusive", "--requeue", attempts=9)
-    rig.wait_job(job, states={"RUNNING"})
+    node = rig.wait_job(job, states={"RUNNING"})["BatchHost"]
     assert wait_until(lambda: record(rig, job), 20)
     time.sleep(1)
-    node = rig.job_info(job)["BatchHost"]
     rig.run(f"scontrol update NodeName={node} State=DOWN Reason=away; scontrol update NodeName={node} State=RESUME",
             user="root")
     assert wait_until(lambda: rig.job_info(job)["JobState"] == "PENDING", 60, 0.2), rig.job_info(job)
@@ -287,7 +286,8 @@ def test_a_job_of_four_nodes_has_one_watcher(launching, start):
     else:
         step = launching.popen(["srun", *words, "sleep", "3"])
     seen = []
-    assert wait_until(lambda: seen.append(len(watchers(launching))) or seen[-1] > 0, 20)
+    assert wait_until(lambda: watchers(launching), 20)
+    time.sleep(0.2)  # the process that starts it has its command line for a moment
     for _ in range(20):
         seen.append(len(watchers(launching)))
         time.sleep(0.1)

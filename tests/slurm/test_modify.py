@@ -72,8 +72,9 @@ def hold(rig, *options, **more):
 
 
 def update(rig, job, *changes):
-    """scontrol update.  Again where 24.11 and 26.05 refuse a partition for what they find in errno: with stock one in five."""
-    for _ in range(30):
+    """scontrol update.  Again where 24.11 and 26.05 refuse a partition for what they find in errno: with stock, on some
+    threads of slurmctld, nearly always."""
+    for _ in range(300):
         result = rig.run(["scontrol", "update", f"JobId={getattr(job, 'id', job)}", *changes], user="root", check=False)
         if not re.search("Resource temporarily unavailable|Interrupted system call", result.stderr):
             break

@@ -262,7 +262,8 @@ TEST_CASE("a plan is told within 80 columns, as JSON and as a picture", "[fabric
         const auto plan = planned(question);
         CAPTURE(to_string(design), nodes);
 
-        for (const auto line : split(report::fabric_plan_text(plan), '\n')) {
+        const auto text = report::fabric_plan_text(plan);
+        for (const auto line : split(text, '\n')) {
             CAPTURE(line);
             CHECK(report::columns(line) <= 80);
         }

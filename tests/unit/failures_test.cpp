@@ -153,7 +153,8 @@ TEST_CASE("of 40 lemons in 2,000 nodes at ten times the rate nine in ten are fou
     for (std::size_t run = 0; run < runs; ++run) {
         Fleet fleet{1000 + run};
         const auto nodes = fleet.draw(rsc_nodes, 40, mean, 10, window_days * day);
-        for (const auto& lemon : diagnose::find_lemons(nodes).value().lemons) {
+        const auto told = diagnose::find_lemons(nodes).value();
+        for (const auto& lemon : told.lemons) {
             (lemon.count.node < "n0040" ? found : wrong) += 1;
         }
     }
@@ -233,8 +234,8 @@ TEST_CASE("a failure is blamed on one node of the job, by what is known of it", 
         {"longer before", records_of({failed}, {event("n2", end_s - 601)}), Definition::rsc, "-"},
         {"5 min after", records_of({failed}, {event("n2", end_s + 300)}), Definition::rsc, "n2"},
         {"longer after", records_of({failed}, {event("n2", end_s + 301)}), Definition::rsc, "-"},
-{"before it started", records_of({brief}, {event("n2", start - 60)}), Definition::rsc, "-"},
-                {"FAILED alone", records_of({failed}), Definition::rsc, "-"},
+        {"before it started", records_of({brief}, {event("n2", start - 60)}), Definition::rsc, "-"},
+        {"FAILED alone", records_of({failed}), Definition::rsc, "-"},
         {"planned", records_of({failed}, {event("n2", end_s, "DRAIN", "Maintenance")}),
          Definition::rsc, "-"},
         {"a crash",
@@ -355,6 +356,21 @@ TEST_CASE("a node's death that ends several jobs is one failure", "[failures]") 
     const auto apart =
         records_of({first, second}, {event("n1", *first.end_s), event("n1", *second.end_s)});
     CHECK(count(apart).failures.size() == 2);
+}
+
+TEST_CASE("a node that is back in the second of its death and dies again failed twice", "[failures]") {
+    const auto first = attempt("1", "n[1-2]", 2, 1, "NODE_FAIL");
+    auto second = attempt("2", "n[1-2]", 2, 1, "NODE_FAIL");
+    second.start_s = first.end_s;
+    second.end_s = *first.end_s + 13;
+    auto brief = event("n2", *first.end_s);
+    brief.end_s = brief.begin_s;
+
+    const auto counted = count(records_of({first, second}, {brief, event("n2", *second.end_s)}));
+
+    REQUIRE(counted.failures.size() == 2);
+    CHECK(counted.failures[1].job == "2");
+    CHECK(counted.failures[1].event_s == second.end_s);
 }
 
 TEST_CASE("the rate has Garwood's interval, and the gang its share of it", "[failures]") {

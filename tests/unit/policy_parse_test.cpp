@@ -162,6 +162,23 @@ TEST_CASE("each mistake is named with its line and column", "[policy][errors]") 
     CHECK(errors_of(c.toml) == c.expected);
 }
 
+TEST_CASE("texts and comments may hold any character, however they are quoted", "[policy]") {
+    const std::vector<std::string> texts{
+        "\xEF\xBB\xBFmode = \"enforce\"  # \xC3\xA9\n",               // a byte order mark
+        "unknown = \"\\\"\xC3\xA9\"\n",                             // behind an escaped quote
+        "unknown = '\\' # \xC3\xA9\n",                              // no escape in a literal text
+        "unknown = \"\"\"\xC3\xA9\"\"\"\"\" # ' \xC3\xA9\n",        // of five quotes three end it
+        "unknown = '''\n\xC3\xA9 ' \xC3\xA9'''\n",                  // of several lines
+        "unknown = \"\"\"one \\\n  two \xC3\xA9\"\"\"\n",           // continued
+    };
+    for (const auto& text : texts) {
+        CAPTURE(text);
+        const auto said = errors_of(text);
+        CHECK((said.empty() || said.find("unknown key \"unknown\"") != std::string::npos));
+        CHECK(said.find("ASCII") == std::string::npos);
+    }
+}
+
 TEST_CASE("broken TOML is an error, never an abort", "[policy][errors]") {
     for (const std::string toml : {"[\no", "[[[1]]]", "a = ", "= 1", "a = \"", "\xff\xfe", "a.b.c",
                                    "[x]\n[x]", "a = [1,", "a = 1e999999", "\"\xc2\xa0\" = 1\n\xc2\xa0"}) {

@@ -1,8 +1,12 @@
 // Rules on how a job was started: the CPUs of its ranks, and whether they are one run.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -29,6 +33,10 @@ std::string who_of(const CpuBinding& binding) {
     return binding.host.empty() ? who : fmt::format("{} on {}", who, printable(binding.host));
 }
 
+std::span<const NcclRank> ranks_of(const Facts& facts) {
+    return facts.nccl ? std::span<const NcclRank>{facts.nccl->ranks} : std::span<const NcclRank>{};
+}
+
 /// GPUs of a node, as a matrix, the hardware or NCCL's log tells; 0: none does.
 std::size_t gpus_of_node(const Facts& facts) {
     if (!facts.machine.matrices.empty()) {
@@ -38,7 +46,7 @@ std::size_t gpus_of_node(const Facts& facts) {
         return facts.gpus_per_node();
     }
     std::map<std::uint32_t, std::set<std::int32_t>> devices;
-    for (const auto& rank : facts.nccl ? facts.nccl->ranks : std::vector<NcclRank>{}) {
+    for (const auto& rank : ranks_of(facts)) {
         devices[rank.host].insert(rank.nvml_device >= 0 ? rank.nvml_device : rank.device);
     }
     std::size_t most = 0;
@@ -85,7 +93,7 @@ std::vector<Bound> told_bindings(const Facts& facts) {
 /// As NCCL tells it: what is left of the CPUs near the GPU within the process's own.
 std::vector<Bound> nccl_bindings(const Facts& facts) {
     std::vector<Bound> all;
-    for (const auto& rank : facts.nccl ? facts.nccl->ranks : std::vector<NcclRank>{}) {
+    for (const auto& rank : ranks_of(facts)) {
         const auto* said = facts.nccl->said(rank, NcclTopic::affinity);
         const auto cpus = said == nullptr ? std::nullopt : cpus_of_nccl(said->value);
         if (cpus) {

@@ -2,16 +2,17 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/text.hpp"
 #include "diagnose/rules.hpp"
 #include "diagnose/rules_nccl.hpp"
-#include "job/gpu_request.hpp"
 #include "job/hostlist.hpp"
 
 namespace railhead::diagnose {

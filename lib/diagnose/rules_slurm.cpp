@@ -1,6 +1,10 @@
 // Rules on what Slurm says of jobs and of slurmctld: how jobs ended, how the scheduler keeps up.
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>

@@ -1,6 +1,8 @@
 // Rules on what Slurm says of nodes: those that fell silent, were taken out, or cannot start a job.
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -90,7 +92,7 @@ Finding find_silent_node(const Facts& facts) {
     for (const auto& event : records.events) {
         const auto* job = job_on(records, event.node, event.begin_s);
         if (!is_down(event) || is_planned(event) || !is_silence(event) ||
-            (job == nullptr && !records.attempts.empty())) {
+            (job == nullptr && (!records.attempts.empty() || event.end_s))) {
             continue;
         }
         return silent(event.node,

@@ -100,14 +100,19 @@ void JobDetailsReader::read_fields(std::string_view line) {
         set_detail(job.gpus_per_task, "TresPerTask");
     }
     set_detail(job.gpu_bind, "TresBind");
-    const auto set_path = [&](std::string& field, std::string_view key) {
+    read_paths(line);
+}
+
+void JobDetailsReader::read_paths(std::string_view line) {
+    auto& job = jobs_.back();
+    const auto set = [&](std::string& field, std::string_view key) {
         if (field.empty()) {
             field = path_of(line, key);
         }
     };
-    set_path(job.work_dir, "WorkDir=");
-    set_path(job.std_out, "StdOut=");
-    set_path(job.std_err, "StdErr=");
+    set(job.work_dir, "WorkDir=");
+    set(job.std_out, "StdOut=");
+    set(job.std_err, "StdErr=");
 }
 
 void PartitionReader::read_line(std::string_view line) {

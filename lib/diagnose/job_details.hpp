@@ -45,6 +45,7 @@ class JobDetailsReader : public LineReader {
  private:
     void read_line(std::string_view line) override;
     void read_fields(std::string_view line);
+    void read_paths(std::string_view line);
 
     std::vector<JobDetails> jobs_;
 };

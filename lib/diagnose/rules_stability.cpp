@@ -1,7 +1,10 @@
 // Rules on losses, skipped iterations and hangs of a training log.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -71,54 +74,71 @@ double middle_norm(std::vector<const training::Sample*> samples) {
     return (*at)->grad_norm;
 }
 
-Finding find_blow_up(const Facts& facts) {
-    const auto* training = facts.main_training();
-    if (training == nullptr) {
-        return unknown({Input::training_log});
-    }
-    auto [samples, broken] = norms_of(training->run());
-    constexpr std::size_t tail = 3;    // a norm that is back in the next step is clipped
-    constexpr std::size_t least = 20;  // to know what is usual
-    if (samples.size() < least) {
-        return unknown({Input::grad_norms});
-    }
+/// Norms that rise and do not come back.
+struct BlowUp {
+    double usual = 0;
+    const training::Sample* first = nullptr;  ///< above twice the usual
+    const training::Sample* last = nullptr;
+};
+
+/// Of a tenfold rise in the last step before a loss that is no number, or in each of the last few:
+/// a norm that is back in the next step is clipped.
+std::optional<BlowUp> blow_up_of(const Norms& norms) {
+    const auto& samples = norms.samples;
+    constexpr std::ptrdiff_t tail = 3;
     constexpr double rise = 10;
     const double usual = middle_norm(samples);
     const auto is_high = [&](const training::Sample* one) {
         return one->grad_norm >= rise * usual;
     };
-    const std::size_t needed = broken != nullptr ? 1 : tail;
-    const auto last = samples.end() - static_cast<std::ptrdiff_t>(needed);
-    if (!(usual > 0) || !std::all_of(last, samples.end(), is_high)) {
-        return not_found();
+    const auto needed = norms.broken != nullptr ? 1 : tail;
+    if (!(usual > 0) || !std::all_of(samples.end() - needed, samples.end(), is_high)) {
+        return std::nullopt;
     }
     auto first = samples.end() - 1;
     while (first != samples.begin() && (*(first - 1))->grad_norm > 2 * usual) {
         --first;
     }
+    return BlowUp{usual, *first, samples.back()};
+}
+
+Finding find_blow_up(const Facts& facts) {
+    const auto* training = facts.main_training();
+    if (training == nullptr) {
+        return unknown({Input::training_log});
+    }
+    const auto norms = norms_of(training->run());
+    constexpr std::size_t least = 20;  // to know what is usual
+    if (norms.samples.size() < least) {
+        return unknown({Input::grad_norms});
+    }
+    const auto blow_up = blow_up_of(norms);
+    if (!blow_up) {
+        return not_found();
+    }
+    const auto begin = blow_up->first->iteration;
+    const bool is_broken = norms.broken != nullptr;
     auto finding = found(
-        broken != nullptr ? Confidence::certain : Confidence::likely,
+        is_broken ? Confidence::certain : Confidence::likely,
         fmt::format("The gradient norm rose from {:.3g}, as usual, to {:.3g}, from iteration {} "
                     "on{}.",
-                    usual, samples.back()->grad_norm, (*first)->iteration,
-                    broken != nullptr
-                        ? fmt::format("; at iteration {} the loss was no number", broken->iteration)
-                        : std::string{", and is not back"}),
-        {training->at((*first)->line), training->at(samples.back()->line)});
+                    blow_up->usual, blow_up->last->grad_norm, begin,
+                    is_broken ? fmt::format("; at iteration {} the loss was no number",
+                                            norms.broken->iteration)
+                              : std::string{", and is not back"}),
+        {training->at(blow_up->first->line), training->at(blow_up->last->line)});
     finding.role = Role::symptom;
     finding.fix = {
         fmt::format("start again from the last checkpoint before iteration {}, and skip the "
                     "samples since then",
-                    (*first)->iteration),
+                    begin),
         "--clip-grad 1.0 (Megatron-LM), max_norm=1.0: is it on?  A lower learning rate, a longer "
         "warm-up, --qk-layernorm",
         "if the same steps are well on other nodes: one GPU may compute wrong (dcgmi diag -r 4)"};
-    finding.expected =
-        fmt::format("training goes on; {} are to be done again",
-                    count_of(training->run().last && training->run().last->iteration
-                                 ? *training->run().last->iteration + 1 - (*first)->iteration
-                                 : samples.back()->iteration + 1 - (*first)->iteration,
-                             "iteration"));
+    const auto& last = training->run().last;
+    const auto end = last && last->iteration ? *last->iteration : blow_up->last->iteration;
+    finding.expected = fmt::format("training goes on; {} are to be done again",
+                                   count_of(end + 1 - begin, "iteration"));
     return finding;
 }
 

@@ -17,6 +17,7 @@
 #include "command.hpp"
 #include "fabric/collective_question.hpp"
 #include "job/quantity.hpp"
+#include "model_options.hpp"
 #include "output_file.hpp"
 #include "quantity_reader.hpp"
 #include "report/collective.hpp"
@@ -31,6 +32,7 @@ struct Options {
     std::optional<std::string> accelerator, generation, nvlink, pcie, nic, latency, cpu, collective,
         algorithm, protocol, bytes, params, bytes_per_gradient, measured;
     fabric::CollectiveQuestion question;
+    std::vector<std::string> catalogs;
     bool json = false;
     std::string svg;
 };
@@ -92,11 +94,12 @@ Result<void> read_names(const Options& options, fabric::CollectiveQuestion& ques
     return {};
 }
 
-Result<void> read_accelerator(const Options& options, fabric::CollectiveQuestion& question) {
+Result<void> read_accelerator(const Options& options, const training::Catalogue& catalogue,
+                              fabric::CollectiveQuestion& question) {
     if (!options.accelerator) {
         return {};
     }
-    auto found = training::find_accelerator(training::built_in_catalogue(), *options.accelerator);
+    auto found = training::find_accelerator(catalogue, *options.accelerator);
     if (!found) {
         return propagate(found);
     }
@@ -116,7 +119,8 @@ Result<void> read_accelerator(const Options& options, fabric::CollectiveQuestion
 }
 
 /// A rate, or the name of a network.
-Result<void> read_nic(const Options& options, fabric::CollectiveQuestion& question) {
+Result<void> read_nic(const Options& options, const training::Catalogue& catalogue,
+                      fabric::CollectiveQuestion& question) {
     if (!options.nic) {
         return {};
     }
@@ -128,7 +132,7 @@ Result<void> read_nic(const Options& options, fabric::CollectiveQuestion& questi
         }
         return {};
     }
-    auto found = training::find_nic(training::built_in_catalogue(), *options.nic);
+    auto found = training::find_nic(catalogue, *options.nic);
     if (!found) {
         auto error = std::move(found.error());
         error.message += "; or give its rate, as 400Gb/s";
@@ -156,7 +160,8 @@ Result<void> read_measured(const Options& options, fabric::CollectiveQuestion& q
     return {};
 }
 
-Result<fabric::CollectiveQuestion> read_question(const Options& options) {
+Result<fabric::CollectiveQuestion> read_question(const Options& options,
+                                                 const training::Catalogue& catalogue) {
     auto question = options.question;
     QuantityReader reader;
     reader.read("--nvlink", options.nvlink, Quantity::bandwidth, question.nvlink_bytes_per_s);
@@ -169,7 +174,12 @@ Result<fabric::CollectiveQuestion> read_question(const Options& options) {
     if (reader.error()) {
         return tl::unexpected{*reader.error()};
     }
-    for (auto* read : {&read_names, &read_accelerator, &read_nic, &read_measured}) {
+    for (auto* read : {&read_accelerator, &read_nic}) {
+        if (auto done = (*read)(options, catalogue, question); !done) {
+            return propagate(done);
+        }
+    }
+    for (auto* read : {&read_names, &read_measured}) {
         if (auto done = (*read)(options, question); !done) {
             return propagate(done);
         }
@@ -178,7 +188,11 @@ Result<fabric::CollectiveQuestion> read_question(const Options& options) {
 }
 
 void run(const Options& options, Console& console) {
-    const auto question = read_question(options);
+    const auto catalogue = read_catalogue(options.catalogs, console);
+    if (!catalogue) {
+        return;
+    }
+    const auto question = read_question(options, *catalogue);
     if (!question) {
         return console.fail(question.error());
     }
@@ -211,11 +225,14 @@ void add_system(CLI::App& command, Options& options) {
                     "Default: the usual node's; of an NVL72 rack 72")
         ->check(some)
         ->group(group);
-    command.add_option("--accelerator", options.accelerator, "Of the catalogue: h100, b200, ...")
-        ->group(group);
+    auto* accelerator =
+        command
+            .add_option("--accelerator", options.accelerator, "Of the catalogue: h100, b200, ...")
+            ->group(group);
     command
         .add_option("--generation", options.generation,
-                    "Of the GPUs: volta, ampere, hopper or blackwell")
+                    "Or the generation of the GPUs: volta, ampere, hopper or blackwell")
+        ->excludes(accelerator)
         ->group(group);
     command.add_option("--nvlink", options.nvlink, "Of a GPU, one direction, in GB/s")
         ->group(group);
@@ -265,6 +282,7 @@ void add_allreduce(CLI::App& app, Console& console) {
     auto* command = app.add_subcommand("allreduce", "What a collective of NCCL takes, by size");
     add_system(*command, *options);
     add_message(*command, *options);
+    add_catalog_option(*command, options->catalogs);
     command->add_option("--measured", options->measured,
                         "Output of nccl-tests, to be shown beside the model");
     command->add_flag("--json", options->json, "Write JSON, schema railhead.allreduce/1");

@@ -7,6 +7,7 @@
 
 #include "checkpoint/recommend.hpp"
 #include "checkpoint/trials.hpp"
+#include "checkpoint_options.hpp"
 #include "ckpt_status.hpp"
 #include "command.hpp"
 #include "output_file.hpp"
@@ -20,9 +21,10 @@ namespace railhead::cli {
 namespace {
 
 struct Options {
+    CheckpointOptions checkpoint;
     // As typed: their units are read when all options are there.
-    std::optional<std::string> mtbf, rate, observed, cost, bytes, params, bytes_per_param,
-        bandwidth, node_bandwidth, restart, time_limit, step, interval, memory_cost, memory_restart;
+    std::optional<std::string> observed, bandwidth, node_bandwidth, time_limit, step, memory_cost,
+        memory_restart;
     checkpoint::Question question;
     checkpoint::TrialSetup trials;
     bool simulate = false;
@@ -33,25 +35,16 @@ struct Options {
 Result<checkpoint::Question> read_question(const Options& options) {
     auto question = options.question;
     QuantityReader reader;
-    reader.read("--mtbf", options.mtbf, Quantity::duration, question.mtbf_s);
+    read_checkpoint(options.checkpoint, reader, question);
     reader.read("--observed", options.observed, Quantity::duration, question.observed_s);
-    reader.read("--cost", options.cost, Quantity::duration, question.cost_s);
-    reader.read("--restart", options.restart, Quantity::duration, question.restart_s);
     reader.read("--time-limit", options.time_limit, Quantity::duration, question.time_limit_s);
     reader.read("--step", options.step, Quantity::duration, question.step_s);
-    reader.read("--interval", options.interval, Quantity::duration, question.own_interval_s);
     reader.read("--memory-cost", options.memory_cost, Quantity::duration, question.memory_cost_s);
-    reader.read("--memory-restart", options.memory_restart, Quantity::duration, question.memory_restart_s);
-    reader.read("--bytes", options.bytes, Quantity::size, question.bytes);
-    reader.read("--params", options.params, Quantity::count, question.params);
+    reader.read("--memory-restart", options.memory_restart, Quantity::duration,
+                question.memory_restart_s);
     reader.read("--bandwidth", options.bandwidth, Quantity::bandwidth, question.bytes_per_s);
-    reader.read("--node-bandwidth", options.node_bandwidth, Quantity::bandwidth, question.node_bytes_per_s);
-    reader.read_or_name<checkpoint::FailureRate>(
-        "--rate", options.rate, question.per_1000_node_days, question.published_rate,
-        checkpoint::published_rates(), [](const auto& rate) { return rate.per_1000_node_days; });
-    reader.read_or_name<checkpoint::Recipe>(
-        "--bytes-per-param", options.bytes_per_param, question.bytes_per_param, question.recipe,
-        checkpoint::recipes(), [](const auto& recipe) { return recipe.in_checkpoint(); });
+    reader.read("--node-bandwidth", options.node_bandwidth, Quantity::bandwidth,
+                question.node_bytes_per_s);
     if (reader.error()) {
         return tl::unexpected{*reader.error()};
     }
@@ -111,63 +104,35 @@ const CLI::Range some_or_none{std::uint64_t{0}, std::uint64_t{10'000'000}};
 void add_failures(CLI::App& command, Options& options) {
     auto& question = options.question;
     const std::string group = "How often the job fails";
-    command.add_option("--mtbf", options.mtbf, "Mean time between failures of the job: 24h")
-        ->group(group);
-    command.add_option("--nodes", question.nodes, "Nodes of the job")->check(some)->group(group);
-    command.add_option("--gpus", question.gpus, "GPUs of the job")->check(some)->group(group);
-    command.add_option("--gpus-per-node", question.gpus_per_node, "Default: 8")
-        ->check(some)
-        ->group(group);
-    command
-        .add_option("--rate", options.rate,
-                    "Failures per 1000 node-days, or a published rate: rsc-1, llama-3, ...")
-        ->group(group);
-    command.add_option("--failures", question.failures, "Failures counted in --observed")
-        ->check(some_or_none)
-        ->group(group);
-    command.add_option("--observed", options.observed, "The time they were counted in: 54d")
-        ->group(group);
-    command
-        .add_option("--observed-nodes", question.observed_nodes,
-                    "The nodes they were counted on (default: those of the job)")
-        ->check(some)
-        ->group(group);
-    command
-        .add_option("--restart", options.restart, "From a failure to the next step (default: 5m)")
-        ->group(group);
+    const auto add = [&](const char* name, auto& to, const char* help) {
+        return command.add_option(name, to, help)->group(group);
+    };
+    add_job_options(command, options.checkpoint, question, group);
+    add("--failures", question.failures, "Failures counted in --observed")->check(some_or_none);
+    add("--observed", options.observed, "The time they were counted in: 54d");
+    add("--observed-nodes", question.observed_nodes,
+        "The nodes they were counted on (default: those of the job)")
+        ->check(some);
 }
 
 void add_checkpoint(CLI::App& command, Options& options) {
     auto& question = options.question;
     const std::string group = "What a checkpoint costs";
-    command.add_option("--cost", options.cost, "How long training stands still for one: 5m")
-        ->group(group);
-    command.add_option("--params,--model-params", options.params, "Parameters of the model: 70B")
-        ->group(group);
-    command.add_option("--bytes", options.bytes, "Size of a checkpoint: 912GB")->group(group);
-    command
-        .add_option("--bytes-per-param", options.bytes_per_param,
-                    "A number, or a recipe: adam-mixed (default: 14), adam-fp32, ...")
-        ->group(group);
-    command.add_option("--bandwidth", options.bandwidth, "Writing to shared storage, in GB/s")
-        ->group(group);
-    command.add_option("--node-bandwidth", options.node_bandwidth, "The most of one node, in GB/s")
-        ->group(group);
-    command
-        .add_option("--writers", question.writers,
-                    "Jobs that share the bandwidth, this one among them (default: 1)")
-        ->check(some)
-        ->group(group);
-    command.add_option("--memory-cost", options.memory_cost, "The cost of a copy in memory: 2s")
-        ->group(group);
-    command
-        .add_option("--memory-restart", options.memory_restart,
-                    "A restart from memory (default: as --restart)")
-        ->group(group);
-    command
-        .add_option("--process-share", question.process_share,
-                    "The share of failures that a copy in memory survives: 0.7")
-        ->group(group);
+    const auto add = [&](const char* name, auto& to, const char* help) {
+        return command.add_option(name, to, help)->group(group);
+    };
+    add("--cost", options.checkpoint.cost, "How long training stands still for one: 5m");
+    add_size_options(command, options.checkpoint, group);
+    add("--bandwidth", options.bandwidth, "Writing to shared storage, in GB/s");
+    add("--node-bandwidth", options.node_bandwidth, "The most of one node, in GB/s");
+    add("--writers", question.writers,
+        "Jobs that share the bandwidth, this one among them (default: 1)")
+        ->check(some);
+    add("--memory-cost", options.memory_cost, "The cost of a copy in memory: 2s");
+    add("--memory-restart", options.memory_restart,
+        "A restart from memory (default: as --restart)");
+    add("--process-share", options.checkpoint.process_share,
+        "The share of failures that a copy in memory survives: 70%");
 }
 
 void add_simulation(CLI::App& command, Options& options) {
@@ -200,7 +165,7 @@ void add_ckpt(CLI::App& app, Console& console) {
     add_checkpoint(*command, *options);
     command->add_option("--time-limit", options->time_limit, "Of the job: 7d (default: a day)");
     command->add_option("--step", options->step, "Time of a training step: 3.6s");
-    command->add_option("--interval", options->interval, "Your own interval: 4h");
+    command->add_option("--interval", options->checkpoint.interval, "Your own interval: 4h");
     add_simulation(*command, *options);
     command->add_flag("--json", options->json, "Write JSON, schema railhead.ckpt/1");
     command->add_option("--svg", options->svg, "Also draw the cost curve into this file");

@@ -26,8 +26,7 @@ namespace {
 struct Options {
     std::vector<std::string> files;
     CountOptions count;
-    double false_discovery_rate = 0.05;
-    std::optional<std::string> keep;
+    std::optional<std::string> false_discovery_rate, keep;
     std::string write;
     bool is_update = false;
     bool json = false;
@@ -49,6 +48,17 @@ Result<std::int64_t> read_until(const Options& options) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     return std::chrono::duration_cast<std::chrono::seconds>(now).count() +
            static_cast<std::int64_t>(keep_s.value_or(usual_s));
+}
+
+Result<double> read_false_discovery_rate(const Options& options) {
+    constexpr double usual = 0.05;
+    std::optional<double> share;
+    QuantityReader reader;
+    reader.read("--false-discovery-rate", options.false_discovery_rate, Quantity::share, share);
+    if (reader.error()) {
+        return tl::unexpected{*reader.error()};
+    }
+    return share.value_or(usual);
 }
 
 void write(const Options& options, const diagnose::LemonAnswer& answer, std::int64_t until_s,
@@ -73,6 +83,10 @@ void run(const Options& options, Console& console) {
     if (!question || !until_s) {
         return console.fail(question ? until_s.error() : question.error());
     }
+    const auto share = read_false_discovery_rate(options);
+    if (!share) {
+        return console.fail(share.error());
+    }
     const auto records = read_slurm_files(options.files, console);
     if (!records) {
         return console.fail(records.error());
@@ -81,7 +95,7 @@ void run(const Options& options, Console& console) {
     if (!count) {
         return console.fail(count.error());
     }
-    const auto answer = diagnose::find_lemons(count->nodes, options.false_discovery_rate);
+    const auto answer = diagnose::find_lemons(count->nodes, *share);
     if (!answer) {
         return console.fail(answer.error());
     }
@@ -108,7 +122,7 @@ void add_lemons(CLI::App& app, Console& console) {
         ->required();
     add_count_options(*command, options->count);
     command->add_option("--false-discovery-rate", options->false_discovery_rate,
-                        "The share of those named that may be false (default: 0.05)");
+                        "The share of those named that may be false (default: 5%)");
     const std::string group = "The list that gangs avoid";
     auto* write = command
                       ->add_option("--write", options->write,

@@ -100,6 +100,10 @@ Result<void> read_speed(const Options& options, training::MfuQuestion& question)
                         fmt::format("{} {:g}: a whole number is needed", option, *count));
         }
     }
+    if (question.step_s && !(*question.step_s > 0)) {
+        return fail(Errc::bad_input, fmt::format("--step-time {}: more than 0 is needed",
+                                                 printable(*options.step_time)));
+    }
     const auto note = [&](std::string_view what, const std::optional<std::string>& text,
                           std::string_view option) {
         if (text) {

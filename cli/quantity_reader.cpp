@@ -24,6 +24,16 @@ std::optional<double> parse_nic_rate(std::string_view text) {
     return has_unit ? job::parse_bandwidth(text) : std::nullopt;
 }
 
+/// "40%", "40 %" and "0.4" are one share.
+std::optional<double> parse_share(std::string_view text) {
+    constexpr double hundred = 100;
+    const bool is_percent = text.ends_with('%');
+    const auto number =
+        job::parse_amount(trim(is_percent ? text.substr(0, text.size() - 1) : text));
+    const auto share = number && is_percent ? *number / hundred : number;
+    return share && *share >= 0 && *share <= 1 ? share : std::nullopt;
+}
+
 /// In the order of Quantity.
 constexpr std::array kinds{
     Kind{job::parse_duration_s,
@@ -33,6 +43,7 @@ constexpr std::array kinds{
     Kind{job::parse_bandwidth, "is no bandwidth: expected GB/s, or 2TB/s, or 400Gb/s"},
     Kind{parse_nic_rate,
          "is no rate with a unit: bits or bytes? Expected one as 400Gb/s or 50GB/s"},
+    Kind{parse_share, "is no share: expected one as 40% or 0.4"},
 };
 
 }  // namespace
@@ -44,9 +55,15 @@ void QuantityReader::read(std::string_view option, const std::optional<std::stri
     }
     const auto& kind = kinds[static_cast<std::size_t>(quantity)];
     to = kind.parse(*text);
-    if (!to) {
-        refuse(option, *text, kind.expected);
+    if (to) {
+        return;
     }
+    // Somebody who types 40 means per cent.
+    const bool is_percent = quantity == Quantity::share && parse_share(*text + "%");
+    refuse(option, *text,
+           is_percent
+               ? fmt::format("is more than all of it: for {} per cent give {}%", *text, *text)
+               : std::string{kind.expected});
 }
 
 void QuantityReader::read_number(std::string_view option, const std::string& text,

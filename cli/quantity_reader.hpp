@@ -19,7 +19,8 @@ enum class Quantity {
     count,
     size,       ///< bytes
     bandwidth,  ///< bytes a second
-    nic_rate    ///< bytes a second, never without a unit: NICs are sold by bits
+    nic_rate,   ///< bytes a second, never without a unit: NICs are sold by bits
+    share       ///< 0 to 1, "40%" or "0.4": a plain 40 could be either
 };
 
 /// Keeps the first text that is wrong.

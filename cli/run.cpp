@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -7,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "command.hpp"
+#include "help_text.hpp"
 
 namespace railhead::cli {
 
@@ -42,6 +44,7 @@ std::string unknown_command(const std::vector<std::string>& names, const std::st
 int run(const std::vector<std::string>& arguments, Console& console) {
     CLI::App app{"Places, wires and protects training jobs on Slurm GPU clusters.", "railhead"};
     app.set_version_flag("--version", "railhead " RAILHEAD_VERSION);
+    app.get_formatter()->column_width(help_column);
     app.require_subcommand(1);
     add_explain(app, console);
     add_rails(app, console);
@@ -76,7 +79,10 @@ int run(const std::vector<std::string>& arguments, Console& console) {
         app.parse(words);
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) {  // --help, --version
-            return app.exit(error, console.out, console.err);
+            std::ostringstream text;
+            const auto status = app.exit(error, text, console.err);
+            console.out << fit_help(text.str());
+            return status;
         }
         console.fail({Errc::bad_input, std::string{error.what()} + " (see railhead --help)", {}});
         return console.status;

@@ -26,31 +26,14 @@ struct Options {
     ModelOptions model;
     std::vector<std::string> catalogs;
     std::string accelerator, precision, nic, convention, recipe;
-    std::optional<std::string> tokens, batch_tokens, mfu, tokens_per_s, rate, cost, storage,
-        restart, repair, nic_rate;
-    std::optional<double> days, goodput, pue, node_kw;
+    std::optional<std::string> tokens, batch_tokens, mfu, goodput, tokens_per_s, rate, cost,
+        storage, restart, repair, nic_rate;
+    std::optional<double> days, pue, node_kw;
     std::optional<std::uint64_t> gpus, batch, tp, pp, cp, ep, microbatch, gpus_per_node,
         nics_per_node, top;
     bool layouts = false;
     bool json = false;
 };
-
-/// "40%" and "0.4" are one MFU.
-Result<std::optional<double>> read_share(const std::optional<std::string>& text) {
-    if (!text) {
-        return std::nullopt;
-    }
-    const bool is_percent = text->ends_with('%');
-    std::optional<double> share;
-    QuantityReader reader;
-    reader.read("--mfu", is_percent ? text->substr(0, text->size() - 1) : *text, Quantity::count,
-                share);
-    if (reader.error()) {
-        return tl::unexpected{*reader.error()};
-    }
-    constexpr double hundred = 100;
-    return is_percent ? *share / hundred : *share;
-}
 
 /// 4Mi is 4 x 1024 x 1024: batches are powers of two.
 Result<std::optional<double>> read_batch_tokens(const std::optional<std::string>& text) {
@@ -74,7 +57,9 @@ Result<void> read_quantities(const Options& options, plan::SizeQuestion& to) {
     reader.read("--tokens", options.tokens, Quantity::count, to.tokens);
     reader.read("--tokens-per-s-per-gpu", options.tokens_per_s, Quantity::count,
                 to.tokens_per_s_per_gpu);
-    reader.read("--checkpoint-cost", options.cost, Quantity::duration, to.checkpoint_cost_s);
+    reader.read("--mfu", options.mfu, Quantity::share, to.mfu);
+    reader.read("--goodput", options.goodput, Quantity::share, to.goodput);
+    reader.read("--cost", options.cost, Quantity::duration, to.checkpoint_cost_s);
     reader.read("--storage", options.storage, Quantity::bandwidth, to.storage_bytes_per_s);
     reader.read("--restart", options.restart, Quantity::duration, to.restart_s);
     reader.read("--repair", options.repair, Quantity::duration, to.repair_s);
@@ -84,11 +69,6 @@ Result<void> read_quantities(const Options& options, plan::SizeQuestion& to) {
     if (reader.error()) {
         return tl::unexpected{*reader.error()};
     }
-    auto mfu = read_share(options.mfu);
-    if (!mfu) {
-        return propagate(mfu);
-    }
-    to.mfu = *mfu;
     auto batch_tokens = read_batch_tokens(options.batch_tokens);
     if (!batch_tokens) {
         return propagate(batch_tokens);
@@ -145,7 +125,6 @@ Result<plan::SizeQuestion> read_question(const Options& options,
     question.cp = options.cp;
     question.ep = options.ep;
     question.microbatch = options.microbatch;
-    question.goodput = options.goodput;
     question.pue = options.pue;
     constexpr std::uint64_t usual_top = 10;
     question.layouts = static_cast<std::size_t>(options.top.value_or(usual_top));
@@ -308,11 +287,10 @@ void add_failures(CLI::App& command, Options& options) {
     const auto add = [&](const char* name, auto& to, const char* help) {
         return command.add_option(name, to, help)->group(group);
     };
-    add("--goodput", options.goodput, "Share of the time that trains (default: by what follows)")
-        ->check(CLI::Range(0.0, 1.0));
+    add("--goodput", options.goodput, "90% or 0.9 of the time trains (default: by what follows)");
     add("--rate", options.rate, "Failures per 1000 node-days, or rsc-1 (default), llama-3, ...");
-    auto* cost = add("--checkpoint-cost", options.cost,
-                     "How long training stands still for one (default: 40s)");
+    auto* cost =
+        add("--cost", options.cost, "How long training stands still for one (default: 40s)");
     add("--storage", options.storage, "Or what storage takes: 100GB/s")->excludes(cost);
     add("--restart", options.restart, "From a failure to the next step (default: 5m)");
     add("--repair", options.repair, "Until a failed node is back (default: 24h)");
@@ -321,13 +299,14 @@ void add_failures(CLI::App& command, Options& options) {
 void add_layout(CLI::App& command, Options& options) {
     const std::string group = "The layout, where it is not to be searched";
     const auto add = [&](const char* name, auto& to, const char* help) {
-        command.add_option(name, to, help)->check(some)->group(group);
+        return command.add_option(name, to, help)->check(some)->group(group);
     };
     add("--tp", options.tp, "Tensor parallelism");
     add("--pp", options.pp, "Pipeline parallelism");
     add("--cp", options.cp, "Context parallelism");
     add("--ep", options.ep, "Expert parallelism");
-    add("--microbatch", options.microbatch, "Sequences of a microbatch: 1, 2, 4 or 8");
+    add("--microbatch", options.microbatch, "Sequences of a microbatch: 1, 2, 4 or 8")
+        ->check(CLI::IsMember(std::vector<std::uint64_t>{1, 2, 4, 8}));
     add("--top", options.top, "Layouts that are listed (default: 10)");
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/file.hpp"
 #include "base/text.hpp"
+#include "checkpoint_options.hpp"
 #include "command.hpp"
 #include "plan/storage.hpp"
 #include "quantity_reader.hpp"
@@ -23,7 +24,7 @@ namespace {
 struct Options {
     // As typed: their units are read when all options are there.
     std::optional<std::string> write, read, node_write, node_read;
-    std::optional<std::string> params, bytes, bytes_per_param, stall, interval, mtbf, rate, restart;
+    CheckpointOptions checkpoint;
     std::optional<std::string> samples, sample_bytes, samples_per_file, decode;
     std::string store, local = "local-nvme";
     std::vector<std::string> files;
@@ -67,7 +68,6 @@ void read_data(const Options& options, QuantityReader& reader, plan::DataQuestio
 
 Result<plan::StorageQuestion> read_question(const Options& options) {
     auto question = options.question;
-    auto& job = question.checkpoint;
     QuantityReader reader;
     reader.read("--write", options.write, Quantity::bandwidth, question.write_bytes_per_s);
     reader.read("--read", options.read, Quantity::bandwidth, question.read_bytes_per_s);
@@ -75,18 +75,7 @@ Result<plan::StorageQuestion> read_question(const Options& options) {
                 question.node_write_bytes_per_s);
     reader.read("--node-read", options.node_read, Quantity::bandwidth,
                 question.node_read_bytes_per_s);
-    reader.read("--params", options.params, Quantity::count, job.params);
-    reader.read("--bytes", options.bytes, Quantity::size, job.bytes);
-    reader.read("--stall", options.stall, Quantity::duration, job.cost_s);
-    reader.read("--interval", options.interval, Quantity::duration, job.own_interval_s);
-    reader.read("--mtbf", options.mtbf, Quantity::duration, job.mtbf_s);
-    reader.read("--restart", options.restart, Quantity::duration, job.restart_s);
-    reader.read_or_name<checkpoint::FailureRate>(
-        "--rate", options.rate, job.per_1000_node_days, job.published_rate,
-        checkpoint::published_rates(), [](const auto& rate) { return rate.per_1000_node_days; });
-    reader.read_or_name<checkpoint::Recipe>(
-        "--bytes-per-param", options.bytes_per_param, job.bytes_per_param, job.recipe,
-        checkpoint::recipes(), [](const auto& recipe) { return recipe.in_checkpoint(); });
+    read_checkpoint(options.checkpoint, reader, question.checkpoint);
     read_data(options, reader, question.data);
     if (reader.error()) {
         return tl::unexpected{*reader.error()};
@@ -194,63 +183,26 @@ void add_store(CLI::App& command, Options& options) {
         ->group(group);
 }
 
-void add_job(CLI::App& command, Options& options) {
-    auto& job = options.question.checkpoint;
-    const std::string group = "The job";
-    command.add_option("--nodes", job.nodes, "Nodes of the job")->check(some)->group(group);
-    command.add_option("--gpus", job.gpus, "Or its GPUs")->check(some)->group(group);
-    command.add_option("--gpus-per-node", job.gpus_per_node, "Default: 8")
-        ->check(some)
-        ->group(group);
-    command.add_option("--mtbf", options.mtbf, "Mean time between failures of the job: 24h")
-        ->group(group);
-    command
-        .add_option("--rate", options.rate,
-                    "Failures per 1000 node-days, or a published rate: rsc-1, llama-3, ...")
-        ->group(group);
-    command
-        .add_option("--restart", options.restart, "From a failure to the next step (default: 5m)")
-        ->group(group);
-}
-
 void add_checkpoint(CLI::App& command, Options& options) {
     auto& question = options.question;
     const std::string group = "Its checkpoints";
-    command.add_option("--params,--model-params", options.params, "Parameters of the model: 70B")
-        ->group(group);
-    command.add_option("--bytes", options.bytes, "Or the size of a checkpoint: 912GB")
-        ->group(group);
-    command
-        .add_option("--bytes-per-param", options.bytes_per_param,
-                    "A number, or a recipe: adam-mixed (default: 14), adam-fp32, ...")
-        ->group(group);
-    command
-        .add_option("--writers", question.processes, "Processes that write (default: each GPU's)")
-        ->check(some)
-        ->group(group);
-    command.add_option("--files", question.files_per_writer, "Files of each of them (default: 1)")
-        ->check(some)
-        ->group(group);
-    command
-        .add_option("--replicas", question.replicas,
-                    "Of the model, in data parallelism: each reads the weights at a restart")
-        ->check(some)
-        ->group(group);
-    command.add_option("--interval", options.interval, "Your own interval (default: the best one)")
-        ->group(group);
-    command
-        .add_option("--stall", options.stall,
-                    "How long training stands still for a write (default: all of it)")
-        ->group(group);
-    auto* share =
-        command
-            .add_option("--process-share", question.checkpoint.process_share,
-                        "The share of failures that a copy on the nodes' drives survives: 0.7")
-            ->group(group);
-    command.add_option("--local", options.local, "Those drives, as a kind of storage")
+    const auto add = [&](const char* name, auto& to, const char* help) {
+        return command.add_option(name, to, help)->group(group);
+    };
+    add_size_options(command, options.checkpoint, group);
+    add("--writers", question.processes, "Processes that write (default: each GPU's)")->check(some);
+    add("--files", question.files_per_writer, "Files of each of them (default: 1)")->check(some);
+    add("--replicas", question.replicas,
+        "Of the model, in data parallelism: each reads the weights at a restart")
+        ->check(some);
+    add("--interval", options.checkpoint.interval, "Your own interval (default: the best one)");
+    add("--cost", options.checkpoint.cost,
+        "How long training stands still for one (default: the whole write)");
+    auto* share = add("--process-share", options.checkpoint.process_share,
+                      "The share of failures that a copy on the nodes' drives survives: 70%");
+    add("--local", options.local, "Those drives, as a kind of storage")
         ->default_val("local-nvme")
-        ->needs(share)
-        ->group(group);
+        ->needs(share);
 }
 
 void add_samples(CLI::App& command, Options& options) {
@@ -280,7 +232,7 @@ void add_storage(CLI::App& app, Console& console) {
     auto* command =
         app.add_subcommand("storage", "Whether storage is fast enough for a job's checkpoints");
     add_store(*command, *options);
-    add_job(*command, *options);
+    add_job_options(*command, options->checkpoint, options->question.checkpoint, "The job");
     add_checkpoint(*command, *options);
     add_samples(*command, *options);
     command->add_flag("--json", options->json, "Write JSON, schema railhead.storage/1");

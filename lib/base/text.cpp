@@ -7,13 +7,15 @@
 
 #include <fmt/format.h>
 
+#include "base/lower.hpp"
+
 namespace railhead {
 
 namespace {
 
 constexpr std::string_view blanks = " \t\r\n\f\v";
 
-char lower(char c) {
+char lower_letter(char c) {
     return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
 }
 
@@ -26,10 +28,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     for (std::size_t i = 1; i <= a.size(); ++i) {
         row[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
-            const bool same = lower(a[i - 1]) == lower(b[j - 1]);
+            const bool same = lower_letter(a[i - 1]) == lower_letter(b[j - 1]);
             row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
-            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
-                lower(a[i - 2]) == lower(b[j - 1])) {
+            if (i > 1 && j > 1 && lower_letter(a[i - 1]) == lower_letter(b[j - 2]) &&
+                lower_letter(a[i - 2]) == lower_letter(b[j - 1])) {
                 row[j] = std::min(row[j], before[j - 2] + 1);
             }
         }
@@ -74,8 +76,14 @@ std::vector<std::string_view> split_words(std::string_view text) {
     }
 }
 
+std::string lower(std::string_view text) {
+    std::string out{text};
+    std::ranges::transform(out, out.begin(), lower_letter);
+    return out;
+}
+
 bool equals_ignoring_case(std::string_view a, std::string_view b) {
-    return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
+    return std::ranges::equal(a, b, [](char x, char y) { return lower_letter(x) == lower_letter(y); });
 }
 
 std::optional<std::string_view> nearest_name(std::string_view name,

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/lower.hpp"
 #include "base/text.hpp"
 
 namespace railhead::checkpoint {
@@ -16,13 +17,6 @@ constexpr std::string_view unfinished = "-unfinished";
 
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
-}
-
-std::string lower(std::string_view text) {
-    std::string low{text};
-    std::ranges::transform(low, low.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return low;
 }
 
 template <std::size_t Count>

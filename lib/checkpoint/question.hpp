@@ -22,8 +22,8 @@ struct Question {
     std::optional<double> observed_s;
     std::optional<std::uint64_t> observed_nodes;  ///< where it was not on as many as the job has
 
-    // What a checkpoint costs: the stall, or the size and the bandwidth; with all, what the stall
-    // leaves of the write goes on in the background.
+    // What a checkpoint costs: how long training stands still, or the size and the bandwidth; with
+    // all, what the cost leaves of the write goes on in the background.
     std::optional<double> cost_s;
     std::optional<double> bytes, params, bytes_per_param;
     const Recipe* recipe = nullptr;  ///< where bytes_per_param is one that has a name

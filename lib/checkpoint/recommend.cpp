@@ -141,7 +141,8 @@ std::optional<double> Reckoning::count_bytes() {
     if (recipe != nullptr) {
         assume(
             "bytes a parameter", recipe->in_checkpoint(), Unit::bytes_per_param,
-            fmt::format("{}: {}; published checkpoints have 12 to 14", recipe->name, recipe->what),
+            fmt::format("{}: {} ({}); published checkpoints have 12 to 14", recipe->name,
+                        recipe->what, recipe->source),
             !question_.bytes_per_param);
     }
     return *question_.params * question_.bytes_per_param.value_or(usual_recipe().in_checkpoint());

@@ -1,12 +1,12 @@
 #include "diagnose/checklist.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 #include <variant>
 
 #include <fmt/format.h>
 
+#include "base/lower.hpp"
 #include "diagnose/checklist_costs.hpp"
 #include "diagnose/checklist_suspects.hpp"
 
@@ -19,14 +19,6 @@ constexpr Range published_tokens = {8192, 131'072};
 constexpr double usual_hidden = 8192;
 /// Of a line's rate, where no measurement is known: 23.5 of 25 GB/s and 47 of 50 are 94 %.
 constexpr double usual_line_share = 0.94;
-
-std::string lower(std::string_view text) {
-    std::string result{text};
-    std::ranges::transform(result, result.begin(), [](unsigned char letter) {
-        return static_cast<char>(std::tolower(letter));
-    });
-    return result;
-}
 
 struct Best {
     double share = 0;

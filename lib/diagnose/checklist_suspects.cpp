@@ -1,9 +1,14 @@
 #include "diagnose/checklist_suspects.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -36,15 +41,6 @@ std::string network_words(const RunSizes& run, Range bad) {
         speeds, gb_per_s(run.node_bytes_per_s), run.flops_per_s / 1e12, tokens);
 }
 
-Suspect network_fault(std::string_view id, std::string_view title, const RunSizes& run, Range bad) {
-    Suspect suspect;
-    suspect.id = id;
-    suspect.title = title;
-    suspect.share = slower_network(run, bad);
-    suspect.arithmetic = network_words(run, bad);
-    return suspect;
-}
-
 bool has_network(const RunSizes& run) {
     return run.nodes > 1;
 }
@@ -53,75 +49,87 @@ RuledOut one_node(std::string_view id, std::string_view title) {
     return {id, title, "the job has one node: nothing goes over the network"};
 }
 
-Candidate socket_fallback(const ChecklistQuestion& /*question*/, const RunSizes& run) {
-    constexpr std::string_view id = "socket";
-    constexpr std::string_view title = "NCCL talks TCP sockets instead of RDMA";
-    if (!has_network(run)) {
-        return one_node(id, title);
-    }
-    constexpr double tcp_bytes_per_s = 10e9;
-    auto suspect = network_fault(id, title, run, {tcp_bytes_per_s, tcp_bytes_per_s});
-    suspect.source = "TCP on 100GbE reaches 10 GB/s (NVIDIA GTC24 NCCL slides)";
-    suspect.look = {"NCCL_DEBUG=INFO srun ... 2>&1 | grep 'Using network'", "railhead health"};
-    suspect.fix =
+/// What leaves less of the network than the node has.
+struct NetworkFault {
+    std::string_view id, title;
+    double least_nics = 1;
+    Range (*left)(const RunSizes& run);  ///< bytes a second of a node
+    std::string_view source;
+    std::array<std::string_view, 3> look;
+    std::string_view fix;
+};
+
+constexpr std::array network_faults{
+    NetworkFault{
+        "socket",
+        "NCCL talks TCP sockets instead of RDMA",
+        1,
+        [](const RunSizes& /*run*/) {
+            constexpr double tcp = 10e9;
+            return Range{tcp, tcp};
+        },
+        "TCP on 100GbE reaches 10 GB/s (NVIDIA GTC24 NCCL slides)",
+        {"NCCL_DEBUG=INFO srun ... 2>&1 | grep 'Using network'", "railhead health"},
         "make the log say \"Using network IB\" (or the fabric's plugin): pass /dev/infiniband into "
-        "the container, lift memlock, load the plugin; NCCL_NET=IB stops a silent fallback";
-    return suspect;
-}
-
-Candidate gdr_off(const ChecklistQuestion& /*question*/, const RunSizes& run) {
-    constexpr std::string_view id = "gdr";
-    constexpr std::string_view title = "GPUDirect RDMA is off";
-    if (!has_network(run)) {
-        return one_node(id, title);
-    }
-    constexpr double without = 33.3 / 93;
-    const double bad = run.node_bytes_per_s * without;
-    auto suspect = network_fault(id, title, run, {bad, bad});
-    suspect.source = "33.3 GB/s without it, 93 GB/s with it, on two A100 nodes (NVIDIA/nccl #1412)";
-    suspect.look = {"NCCL_DEBUG=INFO srun ... 2>&1 | grep -c GDRDMA",
-                    "lsmod | grep nvidia_peermem"};
-    suspect.fix =
-        "modprobe nvidia-peermem on each node (or dma-buf with open kernel modules); "
-        "NCCL_NET_GDR_LEVEL=PHB where GPU and NIC are farther apart than a PCIe switch";
-    return suspect;
-}
-
-Candidate missing_rails(const ChecklistQuestion& /*question*/, const RunSizes& run) {
-    constexpr std::string_view id = "rails";
-    constexpr std::string_view title = "Fewer NICs carry traffic than the node has";
-    if (!has_network(run)) {
-        return one_node(id, title);
-    }
-    if (run.nics < 2) {
-        return RuledOut{id, title, "a node has one NIC for GPU traffic"};
-    }
-    const Range bad = {run.node_bytes_per_s / run.nics,
-                       run.node_bytes_per_s * (run.nics - 1) / run.nics};
-    auto suspect = network_fault(id, title, run, bad);
-    suspect.source = "from one NIC of the node in use to all but one";
-    suspect.look = {"NCCL_DEBUG=INFO srun ... 2>&1 | grep 'NET/IB : Using'",
-                    "railhead rails; railhead health", "all_reduce_perf -b 8M -e 8G -f 2 -g 1"};
-    suspect.fix =
+        "the container, lift memlock, load the plugin; NCCL_NET=IB stops a silent fallback"},
+    NetworkFault{"gdr",
+                 "GPUDirect RDMA is off",
+                 1,
+                 [](const RunSizes& run) {
+                     constexpr double without = 33.3 / 93;
+                     return Range{run.node_bytes_per_s * without, run.node_bytes_per_s * without};
+                 },
+                 "33.3 GB/s without it, 93 GB/s with it, on two A100 nodes (NVIDIA/nccl #1412)",
+                 {"NCCL_DEBUG=INFO srun ... 2>&1 | grep -c GDRDMA", "lsmod | grep nvidia_peermem"},
+                 "modprobe nvidia-peermem on each node (or dma-buf with open kernel modules); "
+                 "NCCL_NET_GDR_LEVEL=PHB where GPU and NIC are farther apart than a PCIe switch"},
+    NetworkFault{
+        "rails",
+        "Fewer NICs carry traffic than the node has",
+        2,
+        [](const RunSizes& run) {
+            return Range{run.node_bytes_per_s / run.nics,
+                         run.node_bytes_per_s * (run.nics - 1) / run.nics};
+        },
+        "from one NIC of the node in use to all but one",
+        {"NCCL_DEBUG=INFO srun ... 2>&1 | grep 'NET/IB : Using'", "railhead rails; railhead health",
+         "all_reduce_perf -b 8M -e 8G -f 2 -g 1"},
         "one exact list of the compute NICs on every node, NCCL_IB_HCA==mlx5_0,mlx5_1,...: "
-        "railhead rails prints it, the plugin sets it";
-    return suspect;
-}
-
-Candidate spread_placement(const ChecklistQuestion& /*question*/, const RunSizes& run) {
-    constexpr std::string_view id = "placement";
-    constexpr std::string_view title = "The job is spread over more leaves than it needs";
-    if (!has_network(run)) {
-        return one_node(id, title);
-    }
-    constexpr double fragmented = 0.7;
-    const double bad = run.node_bytes_per_s * fragmented;
-    auto suspect = network_fault(id, title, run, {bad, bad});
-    suspect.source = "more than 30 % of bandwidth lost on fragmented racks (Meta, SIGCOMM 2024)";
-    suspect.look = {"railhead verify-placement JOB"};
-    suspect.fix =
+        "railhead rails prints it, the plugin sets it"},
+    NetworkFault{
+        "placement",
+        "The job is spread over more leaves than it needs",
+        1,
+        [](const RunSizes& run) {
+            constexpr double fragmented = 0.7;
+            return Range{run.node_bytes_per_s * fragmented, run.node_bytes_per_s * fragmented};
+        },
+        "more than 30 % of bandwidth lost on fragmented racks (Meta, SIGCOMM 2024)",
+        {"railhead verify-placement JOB"},
         "#SBATCH --switches=1 (or as many as the gang needs): the gang rule of "
-        "railhead.toml sets it";
+        "railhead.toml sets it"},
+};
+
+Candidate slower(const NetworkFault& fault, const RunSizes& run) {
+    if (!has_network(run)) {
+        return one_node(fault.id, fault.title);
+    }
+    if (run.nics < fault.least_nics) {
+        return RuledOut{fault.id, fault.title, "a node has one NIC for GPU traffic"};
+    }
+    const auto left = fault.left(run);
+    Suspect suspect;
+    suspect.id = fault.id;
+    suspect.title = fault.title;
+    suspect.share = slower_network(run, left);
+    suspect.arithmetic = network_words(run, left);
+    suspect.source = fault.source;
+    for (const auto look : fault.look) {
+        if (!look.empty()) {
+            suspect.look.emplace_back(look);
+        }
+    }
+    suspect.fix = fault.fix;
     return suspect;
 }
 
@@ -288,52 +296,39 @@ Candidate recomputation(const ChecklistQuestion& question, const RunSizes& run) 
 struct Ablation {
     std::string_view id, title;
     double before = 0, after = 0;
+    double after_on_one_node = 0;  ///< without what only a network gains
     std::string_view look, fix;
 };
 
-Suspect ablated(const Ablation& step) {
+constexpr std::array ablations{
+    Ablation{"overlap", "Communication is not hidden behind compute", 53.3, 59.5, 55.5,
+             "nsys profile -t cuda,nvtx ...: NCCL kernels with no GEMM beside them",
+             "--overlap-grad-reduce --overlap-param-gather --tp-comm-overlap (Megatron); prefetch "
+             "of FSDP"},
+    Ablation{"operators", "Kernels are not fused", 59.5, 61.2, 61.2,
+             "nsys stats -r cuda_gpu_kern_sum: many short kernels",
+             "flash attention, fused norm, softmax, rope and optimizer; torch.compile"},
+    Ablation{"host", "The host is late with launches (garbage collection, CPU binding)", 61.2, 62.3,
+             62.3, "srun -l grep Cpus_allowed_list /proc/self/status",
+             "bind tasks to the CPUs of their GPU (the plugin does); gc.freeze(), collect every "
+             "1000 steps on all ranks together"},
+    Ablation{"batch", "The global batch is small", 62.3, 65.3, 65.3,
+             "railhead mfu LOG: batch, sequences",
+             "a larger batch where the loss allows it (LAMB at three times the batch)"},
+};
+
+Candidate ablated(const Ablation& step, const RunSizes& run) {
+    const auto after = has_network(run) ? step.after : step.after_on_one_node;
     Suspect suspect;
     suspect.id = step.id;
     suspect.title = step.title;
-    suspect.share = {0, 1 - step.before / step.after};
-    suspect.arithmetic =
-        fmt::format("up to 1 - {:.1f} / {:.1f}: MFU before and after, 175B on 256 GPUs",
-                    step.before, step.after);
+    suspect.share = {0, 1 - step.before / after};
+    suspect.arithmetic = fmt::format(
+        "up to 1 - {:.1f} / {:.1f}: MFU before and after, 175B on 256 GPUs", step.before, after);
     suspect.source = "MegaScale (arXiv:2402.15627), table 3";
     suspect.look = {std::string{step.look}};
     suspect.fix = step.fix;
     return suspect;
-}
-
-Candidate overlap(const ChecklistQuestion& /*question*/, const RunSizes& run) {
-    constexpr std::string_view look =
-        "nsys profile -t cuda,nvtx ...: NCCL kernels with no GEMM beside them";
-    constexpr std::string_view fix =
-        "--overlap-grad-reduce --overlap-param-gather --tp-comm-overlap (Megatron); prefetch of "
-        "FSDP";
-    return has_network(run) ? ablated({"overlap", "Communication is not hidden behind compute",
-                                       53.3, 59.5, look, fix})
-                            : ablated({"overlap", "Communication is not hidden behind compute",
-                                       53.3, 55.5, look, fix});
-}
-
-Candidate operators(const ChecklistQuestion& /*question*/, const RunSizes& /*run*/) {
-    return ablated({"operators", "Kernels are not fused", 59.5, 61.2,
-                    "nsys stats -r cuda_gpu_kern_sum: many short kernels",
-                    "flash attention, fused norm, softmax, rope and optimizer; torch.compile"});
-}
-
-Candidate host(const ChecklistQuestion& /*question*/, const RunSizes& /*run*/) {
-    return ablated({"host", "The host is late with launches (garbage collection, CPU binding)",
-                    61.2, 62.3, "srun -l grep Cpus_allowed_list /proc/self/status",
-                    "bind tasks to the CPUs of their GPU (the plugin does); gc.freeze(), collect "
-                    "every 1000 steps on all ranks together"});
-}
-
-Candidate batch(const ChecklistQuestion& /*question*/, const RunSizes& /*run*/) {
-    return ablated({"batch", "The global batch is small", 62.3, 65.3,
-                    "railhead mfu LOG: batch, sequences",
-                    "a larger batch where the loss allows it (LAMB at three times the batch)"});
 }
 
 Candidate straggler(const ChecklistQuestion& /*question*/, const RunSizes& run) {
@@ -396,14 +391,21 @@ Candidate checkpoints(const ChecklistQuestion& /*question*/, const RunSizes& run
 }  // namespace
 
 std::vector<Candidate> all_suspects(const ChecklistQuestion& question, const RunSizes& run) {
-    constexpr Candidate (*makers[])(const ChecklistQuestion&, const RunSizes&) = {
-        socket_fallback, gdr_off,   missing_rails, spread_placement, thin_network, tensor_across,
-        lost_peers,      bubble,    recomputation, overlap,          operators,    host,
-        batch,           straggler, loader,        checkpoints};
+    using Maker = Candidate (*)(const ChecklistQuestion&, const RunSizes&);
     std::vector<Candidate> all;
-    for (const auto make : makers) {
-        all.push_back(make(question, run));
+    const auto make = [&](std::initializer_list<Maker> makers) {
+        for (const auto maker : makers) {
+            all.push_back(maker(question, run));
+        }
+    };
+    for (const auto& fault : network_faults) {
+        all.push_back(slower(fault, run));
     }
+    make({thin_network, tensor_across, lost_peers, bubble, recomputation});
+    for (const auto& step : ablations) {
+        all.push_back(ablated(step, run));
+    }
+    make({straggler, loader, checkpoints});
     return all;
 }
 

@@ -1,13 +1,13 @@
 #include "diagnose/failures.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <limits>
 #include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/lower.hpp"
 #include "base/text.hpp"
 #include "diagnose/node_times.hpp"
 #include "job/hostlist.hpp"
@@ -31,13 +31,6 @@ constexpr std::array<DefinitionText, 3> all_definitions{{
 
 constexpr std::array<std::string_view, 6> words_of_plans{"maint",  "upgrade",  "reboot",
                                                          "update", "firmware", "decommission"};
-
-std::string lower(std::string_view text) {
-    std::string out{text};
-    std::ranges::transform(out, out.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return out;
-}
 
 /// A state that does not say why a job ended: slurmctld may have told the node it was for.
 bool is_open(std::string_view state) {

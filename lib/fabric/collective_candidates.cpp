@@ -81,7 +81,8 @@ class Finder {
 
     void add(Algorithm algorithm, Protocol protocol, double tuner, double wire) {
         found_.push_back({algorithm, protocol,
-                          latency_us(system_, collective_, algorithm, protocol), tuner * giga,
+                          latency_us(system_, collective_, algorithm, protocol),
+                          taken_latency_us(system_, collective_, algorithm, protocol), tuner * giga,
                           wire * giga});
     }
 

@@ -24,6 +24,16 @@ Steps steps_of(const System& system, Algorithm algorithm, Protocol protocol) {
             step_latency_us(Link::network, slowest, protocol) + times * system.network_latency_us};
 }
 
+/// With the step between nodes as it is, not as NCCL is told.
+Steps taken_steps_of(const System& system, Algorithm algorithm, Protocol protocol) {
+    auto steps = steps_of(system, algorithm, protocol);
+    if (system.network_step_us > 0) {
+        steps.between = system.network_step_us +
+                        (protocol == Protocol::simple ? system.network_completion_us : 0);
+    }
+    return steps;
+}
+
 double ring_us(const System& system, Collective collective, const Steps& steps, Protocol protocol) {
     const auto rounds = collective == Collective::all_reduce ? 2.0 : 1.0;
     const auto all = rounds * static_cast<double>(system.ranks() - 1);
@@ -35,22 +45,20 @@ double ring_us(const System& system, Collective collective, const Steps& steps, 
     return steps.base + (all - between) * within + between * steps.between;
 }
 
-}  // namespace
-
-double latency_us(const System& system, Collective collective, Algorithm algorithm,
-                  Protocol protocol) {
-    const auto steps = steps_of(system, algorithm, protocol);
+/// What they add up to.
+double sum_us(const System& system, Collective collective, const Candidate& way,
+              const Steps& steps) {
     const auto others = static_cast<double>(system.gpus_per_node - 1);
     const auto depth = std::floor(std::log2(static_cast<double>(system.nodes)));
     const bool is_alone = system.nodes == 1;
-    switch (algorithm) {
+    switch (way.algorithm) {
         case Algorithm::tree:
             return steps.base + 2 * (others * steps.within + depth * steps.between);
         case Algorithm::ring:
             if (collective == Collective::broadcast || collective == Collective::reduce) {
                 return steps.base + (is_alone ? steps.within : steps.between);
             }
-            return ring_us(system, collective, steps, protocol);
+            return ring_us(system, collective, steps, way.protocol);
         case Algorithm::collnet_direct: {
             constexpr double fan_in = 0.4;  // for each GPU: NCCL's "arity serialization"
             return steps.base + 2 * (std::min(1.0, others) * steps.within + others * fan_in) +
@@ -72,6 +80,19 @@ double latency_us(const System& system, Collective collective, Algorithm algorit
             return steps.base + (is_alone ? steps.within : steps.between);
     }
     return steps.base;
+}
+
+}  // namespace
+
+double latency_us(const System& system, Collective collective, Algorithm algorithm,
+                  Protocol protocol) {
+    return sum_us(system, collective, {algorithm, protocol}, steps_of(system, algorithm, protocol));
+}
+
+double taken_latency_us(const System& system, Collective collective, Algorithm algorithm,
+                        Protocol protocol) {
+    return sum_us(system, collective, {algorithm, protocol},
+                  taken_steps_of(system, algorithm, protocol));
 }
 
 }  // namespace railhead::fabric

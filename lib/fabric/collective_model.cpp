@@ -117,12 +117,12 @@ Prediction CollectiveModel::terms_of(const Candidate& chosen) const {
     Prediction terms;
     terms.algorithm = chosen.algorithm;
     terms.protocol = chosen.protocol;
-    terms.latency_us = chosen.latency_us;
+    terms.latency_us = chosen.taken_us;
     terms.wire_bytes_per_s = chosen.wire_bytes_per_s;
     for (const auto& other : candidates_) {
         const bool is_same = other.algorithm == chosen.algorithm;
         if (is_same || is_nvls(chosen.algorithm)) {
-            terms.latency_us = std::min(terms.latency_us, other.latency_us);
+            terms.latency_us = std::min(terms.latency_us, other.taken_us);
         }
         if (is_same) {
             terms.wire_bytes_per_s = std::max(terms.wire_bytes_per_s, other.wire_bytes_per_s);

@@ -30,6 +30,10 @@ struct System {
     double nic_bytes_per_s = 0;  ///< of a NIC, one direction
     /// What the network plugin tells NCCL beside its own latencies: 0 for InfiniBand and RoCE.
     double network_latency_us = 0;
+    /// What a step between nodes takes in all, and Simple's completion on top of it, where that is
+    /// known apart from what NCCL is told; 0: it takes what NCCL reckons with.
+    double network_step_us = 0;
+    double network_completion_us = 0;
     Cpu cpu = Cpu::intel;
     bool nvls = false;           ///< the NVSwitches can add (NVLink SHARP)
     bool sharp = false;          ///< the network switches can too, and the plugin for it is there
@@ -46,12 +50,16 @@ struct System {
 /// NCCL's latency: base + steps within the node + steps between nodes (microseconds).
 [[nodiscard]] double latency_us(const System& system, Collective collective, Algorithm algorithm,
                                 Protocol protocol);
+/// The same, with the step between nodes that System::network_step_us knows.
+[[nodiscard]] double taken_latency_us(const System& system, Collective collective,
+                                      Algorithm algorithm, Protocol protocol);
 
 /// One way to run it.  Bandwidths are sizes over time (algorithm bandwidth).
 struct Candidate {
     Algorithm algorithm = Algorithm::ring;
     Protocol protocol = Protocol::simple;
-    double latency_us = 0;
+    double latency_us = 0;         ///< what NCCL reckons with
+    double taken_us = 0;           ///< what its steps take: taken_latency_us()
     double tuner_bytes_per_s = 0;  ///< what NCCL reckons with, without the correction of trees
     double wire_bytes_per_s = 0;   ///< what the links allow
 };

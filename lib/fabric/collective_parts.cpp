@@ -48,14 +48,18 @@ std::optional<GpuPart> make_gpu_part(std::string_view name, double scale_up_byte
     return part;
 }
 
-double plugin_latency_us(std::string_view network_name) {
-    constexpr std::string_view efa = "efa";
-    if (!network_name.starts_with(efa)) {
-        return 0;
+NetworkLatency latency_of(std::string_view network_name) {
+    if (!network_name.starts_with("efa")) {
+        return {};
     }
     constexpr double early = 75;
     constexpr double late = 35;
-    return network_name == "efa-v1" || network_name == "efa-v2" ? early : late;
+    constexpr double step = 20;
+    constexpr double completion = 3;
+    if (network_name == "efa-v1") {
+        return {early, 0, 0};
+    }
+    return {network_name == "efa-v2" ? early : late, step, completion};
 }
 
 }  // namespace railhead::fabric

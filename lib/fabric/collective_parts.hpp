@@ -24,7 +24,7 @@ struct GpuPart {
 /// A network that was named.
 struct NetworkPart {
     std::string name;
-    double nic_bytes_per_s = 0;  ///< of a port, one direction
+    double nic_bytes_per_s = 0;       ///< of a port, one direction
     std::uint64_t nics_per_node = 8;  ///< of the usual node, which has 8 GPUs
     std::string source;
 };
@@ -35,8 +35,19 @@ struct NetworkPart {
                                                    double scale_up_bytes_per_s,
                                                    double pcie_bytes_per_s, std::string source);
 
-/// What the plugin of a network tells NCCL of its latency: 75 us for the EFA of p4d and p5, 35 us
-/// for later ones (aws-ofi-nccl, table of platforms), 0 for InfiniBand and RoCE, which NCCL drives.
-[[nodiscard]] double plugin_latency_us(std::string_view network_name);
+/// What is known of the latency of a network beside its rate (microseconds).
+struct NetworkLatency {
+    double told_us = 0;        ///< by the plugin to NCCL, which chooses by it; 0: nothing
+    double step_us = 0;        ///< that a step takes in all; 0: not known
+    double completion_us = 0;  ///< Simple's, on top of a step
+};
+
+/// InfiniBand and RoCE, which NCCL drives itself, have none of their own.
+///
+/// EFA: aws-ofi-nccl tells NCCL 75 us for p4d and p5, 35 us for later ones (its table of
+/// platforms), but reckons in its own model for p5 and later with 20 us a step, 3 more where the
+/// host has to see the completion: TUNER_NET_LATENCY and TUNER_NET_COMP_OVERHEAD in
+/// include/nccl_ofi_param.h, which says that the two differ "by design".
+[[nodiscard]] NetworkLatency latency_of(std::string_view network_name);
 
 }  // namespace railhead::fabric

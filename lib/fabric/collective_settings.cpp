@@ -122,8 +122,10 @@ class Explainer {
         const auto link = system.nodes > 1                ? Link::network
                           : system.nvlink_bytes_per_s > 0 ? Link::nvlink
                                                           : Link::pcie;
-        const auto there_us = step_latency_us(link, Algorithm::ring, Protocol::simple) +
-                              2 * (system.nodes > 1 ? system.network_latency_us : 0);
+        const auto there_us = system.nodes > 1 && system.network_step_us > 0
+                                  ? system.network_step_us + system.network_completion_us
+                                  : step_latency_us(link, Algorithm::ring, Protocol::simple) +
+                                        2 * (system.nodes > 1 ? system.network_latency_us : 0);
         const auto flying = channel_bytes_per_s() * 2 * there_us * micro;
         const auto needed = fmt::format("{:.2g} MiB are under way on a channel", flying / mega);
         settings_.push_back(

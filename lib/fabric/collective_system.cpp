@@ -141,15 +141,30 @@ class SystemMaker {
         }
         set_nics();
         bound_by_pcie();
-        const auto told = network ? plugin_latency_us(network->name) : 0;
-        system_.network_latency_us =
-            question_.network_latency_s ? *question_.network_latency_s / micro : told;
-        if (!question_.network_latency_s) {
-            assume("network latency", fmt::format("{:g} us", told),
-                   told > 0 ? "what the plugin tells NCCL: aws-ofi-nccl, table of platforms"
-                            : "what NCCL adds for InfiniBand and RoCE");
-        }
+        set_latency();
         return {};
+    }
+
+    /// What is said of it holds for what NCCL is told and for what a step takes.
+    void set_latency() {
+        if (question_.network_latency_s) {
+            system_.network_latency_us = *question_.network_latency_s / micro;
+            return;
+        }
+        const auto known =
+            question_.network ? latency_of(question_.network->name) : NetworkLatency{};
+        system_.network_latency_us = known.told_us;
+        system_.network_step_us = known.step_us;
+        system_.network_completion_us = known.completion_us;
+        assume("network latency", fmt::format("{:g} us", known.told_us),
+               known.told_us > 0 ? "what the plugin tells NCCL: aws-ofi-nccl, table of platforms"
+                                 : "what NCCL adds for InfiniBand and RoCE");
+        if (known.step_us > 0) {
+            assume("network step", fmt::format("{:g} us", known.step_us),
+                   fmt::format("what aws-ofi-nccl's own model has (TUNER_NET_LATENCY), and {:g} us "
+                               "more for Simple",
+                               known.completion_us));
+        }
     }
 
     /// As many for each GPU as the usual node has of such NICs.

@@ -1,10 +1,10 @@
 #include "fabric/conf_tree.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 #include <fmt/format.h>
 
+#include "base/lower.hpp"
 #include "base/text.hpp"
 
 namespace railhead::fabric {
@@ -13,13 +13,6 @@ namespace {
 
 constexpr unsigned max_depth = 16;
 constexpr unsigned max_files = 1000;
-
-std::string lower(std::string_view text) {
-    std::string out{text};
-    std::ranges::transform(out, out.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return out;
-}
 
 bool is_include(const std::vector<ConfItem>& items) {
     return items.front().key.empty() && equals_ignoring_case(items.front().value, "include");

@@ -36,11 +36,13 @@ constexpr std::uint64_t rack = fabric::nvl72_nodes * fabric::nvl72_gpus_per_node
 constexpr double rack_tray_w = 6667;
 
 constexpr std::array<UsualNode, 7> usual_nodes{{
-    {"v100", "DGX-1", "edr", 4, 3500, "NVIDIA DGX-1 datasheet: 3.5 kW at most", 0},
-    {"a100-sxm", "DGX A100", "hdr", 8, 6500, "NVIDIA DGX A100 datasheet: 6.5 kW at most", 0},
-    {"h100-sxm", "DGX H100", "ndr", 8, 10200, "NVIDIA DGX H100 datasheet: 10.2 kW at most", 0},
-    {"h200-sxm", "DGX H200", "ndr", 8, 10200, "NVIDIA DGX H200 datasheet: 10.2 kW at most", 0},
-    {"b200", "DGX B200", "ndr", 8, 14300, "NVIDIA DGX B200 datasheet: 14.3 kW at most", 0},
+    {"v100", "DGX-1", "edr", 4, 3500, "NVIDIA, DGX-1 datasheet: 3.5 kW at most", 0},
+    {"a100-sxm", "DGX A100", "hdr", 8, 6500, "NVIDIA, DGX A100 user guide: 6.5 kW at most", 0},
+    {"h100-sxm", "DGX H100", "ndr", 8, 10200, "NVIDIA, DGX H100/H200 user guide: 10.2 kW at most",
+     0},
+    {"h200-sxm", "DGX H200", "ndr", 8, 10200, "NVIDIA, DGX H100/H200 user guide: 10.2 kW at most",
+     0},
+    {"b200", "DGX B200", "ndr", 8, 14300, "NVIDIA, DGX B200 user guide: 14.3 kW at most", 0},
     {"gb200", "GB200 NVL72", "ndr", 4, rack_tray_w,
      "NVIDIA DPS, device specifications: DGX_GB200, 6667 W", rack},
     {"gb300", "GB300 NVL72", "xdr", 4, 0, "", rack},

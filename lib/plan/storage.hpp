@@ -42,7 +42,7 @@ struct StorageQuestion {
     std::optional<std::uint64_t> files_per_writer;  ///< 1 unless said
     std::optional<std::uint64_t> replicas;          ///< of the model, in data parallelism
 
-    /// Nodes or GPUs, size, failures, stall, restart, interval.  The bandwidth is ours to say.
+    /// Nodes or GPUs, size, failures, cost, restart, interval.  The bandwidth is ours to say.
     checkpoint::Question checkpoint;
     DataQuestion data;
 };

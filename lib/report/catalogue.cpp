@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +11,7 @@
 #include "base/text.hpp"
 #include "report/quantity_text.hpp"
 #include "report/table.hpp"
+#include "report/training_text.hpp"
 #include "training/flops.hpp"
 #include "training/parameters.hpp"
 
@@ -86,11 +88,11 @@ std::string attention_text(const Shape& shape) {
                            latent.key_value_rank, latent.plain_head, latent.rope_head,
                            latent.value_head);
     }
-    auto text = fmt::format("{} heads, {} of keys and values, {} wide", shape.heads,
+    auto text = fmt::format("{}, {} of keys and values, {} wide", count_of(shape.heads, "head"),
                             shape.kv_heads(), shape.head_width());
-    return shape.window == 0
-               ? text
-               : text + fmt::format("; {} layers see {} tokens", shape.window_layers, shape.window);
+    return shape.window == 0 ? text
+                             : text + fmt::format("; tokens see {} in {}", shape.window,
+                                                  count_of(shape.window_layers, "layer"));
 }
 
 std::string mlp_text(const Shape& shape) {
@@ -149,13 +151,17 @@ std::string parameters_text(const Shape& shape) {
 
 std::string flops_text(const Shape& shape) {
     Table table{{"  convention", "GFLOP", "formula"}};
+    std::vector<const training::Convention*> counted;
     for (const auto& convention : training::conventions()) {
         if (const auto flops = training::flops_per_token(shape, convention)) {
             table.add({fmt::format("  {}", convention.name), digits(flops->total() / giga),
                        std::string{convention.formula}});
+            counted.push_back(&convention);
         }
     }
-    return "FLOPs of a token, forward and backward, nothing recomputed\n" + table.text();
+    const auto besides = besides_text(shape, counted);
+    return "FLOPs of a token, forward and backward, nothing recomputed\n" + table.text() +
+           (besides.empty() ? "" : "\n" + besides);
 }
 
 std::string peaks_text(const Accelerator& accelerator) {
@@ -171,9 +177,9 @@ std::string peaks_text(const Accelerator& accelerator) {
                    measured
                        ? fmt::format("{:.4g} ({:.1f} %)", *measured, *measured / *peak * percent)
                        : std::string{unknown},
-                   highest != nullptr
-                       ? fmt::format("{:.1f} %: {}", highest->share * percent, highest->source)
-                       : std::string{unknown}});
+                   highest != nullptr ? fmt::format("{:.1f} %, {}: {}", highest->share * percent,
+                                                    by_convention(*highest), highest->source)
+                                      : std::string{unknown}});
     }
     return "TFLOP/s, dense\n" + table.text();
 }

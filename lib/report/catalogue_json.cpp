@@ -29,7 +29,10 @@ json accelerator_json(const training::Accelerator& row) {
                 {"peak_tflops", rounded(*peak)},
                 {"matmul_tflops", or_null(row.measured_tflops(precision))},
                 {"highest_mfu", highest != nullptr ? rounded(highest->share) : json(nullptr)},
-                {"highest_mfu_source", highest != nullptr ? json(highest->source) : json(nullptr)}};
+                {"highest_mfu_source", highest != nullptr ? json(highest->source) : json(nullptr)},
+                {"highest_mfu_convention", highest != nullptr && !highest->convention.empty()
+                                               ? json(highest->convention)
+                                               : json(nullptr)}};
         }
     }
     return {{"name", row.name},
@@ -82,6 +85,7 @@ json flops_json(const training::Shape& row) {
                             {"flops_per_token", rounded(flops->total())},
                             {"attention", rounded(flops->attention)},
                             {"formula", convention.formula},
+                            {"besides", training::counted_besides(row, convention)},
                             {"source", convention.source}});
         }
     }

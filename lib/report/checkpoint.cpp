@@ -46,11 +46,17 @@ std::string why(const Recommendation& about) {
     if (about.reason != checkpoint::Reason::optimum) {
         return "as long as a write goes on in the background";
     }
-    const bool is_one_step = about.chosen.steps && about.chosen.steps < 1.5;
-    return is_one_step && about.chosen.interval_s > about.optimum_s
-               ? fmt::format("one step, though the least would be lost at {} (Daly)",
-                             time_text(about.optimum_s))
-               : "the least is lost (Daly)";
+    if (!about.chosen.steps) {
+        return "the least is lost (Daly)";
+    }
+    constexpr double hardly = 0.01;
+    const bool is_far = std::abs(about.chosen.interval_s / about.optimum_s - 1) > hardly;
+    const auto optimum = time_text(about.optimum_s);
+    return !is_far ? "the least is lost (Daly), rounded to whole steps"
+           : about.chosen.steps < 1.5 && about.chosen.interval_s > about.optimum_s
+               ? fmt::format("one step, though the least would be lost at {} (Daly)", optimum)
+               : fmt::format("rounded to whole steps, though the least would be lost at {} (Daly)",
+                             optimum);
 }
 
 std::string loss_text(const Recommendation& about) {

@@ -61,8 +61,9 @@ std::string network_text(const System& system) {
     return fmt::format(
         "{} of {} a node, {} of it usable{}{}", count_of(system.nics_per_node, "NIC"),
         bandwidth_text(system.nic_bytes_per_s), bandwidth_text(system.network_bytes_per_s()),
-        system.network_latency_us > 0 ? fmt::format("; {:g} us a step", system.network_latency_us)
-                                      : std::string{},
+        system.network_step_us > 0      ? fmt::format("; {:g} us a step", system.network_step_us)
+        : system.network_latency_us > 0 ? fmt::format("; {:g} us a step", system.network_latency_us)
+                                        : std::string{},
         system.sharp ? "; SHARP" : "");
 }
 

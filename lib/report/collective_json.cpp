@@ -46,6 +46,8 @@ json system_json(const fabric::System& system) {
             {"network_usable_bytes_per_s",
              system.nodes > 1 ? rounded(system.network_bytes_per_s()) : json(nullptr)},
             {"network_latency_s", rounded(system.network_latency_us * micro)},
+            {"network_step_s",
+             system.network_step_us > 0 ? rounded(system.network_step_us * micro) : json(nullptr)},
             {"nvls", system.nvls},
             {"sharp", system.sharp},
             {"channels", system.channel_count()}};

@@ -208,20 +208,6 @@ std::string speed_text(double gbps) {
                                 : fmt::format("{:.4g} Pb/s", gbps / step / step);
 }
 
-std::string grouped(std::uint64_t count) {
-    constexpr std::size_t group = 3;
-    auto text = std::to_string(count);
-    for (auto at = text.size(); at > group; at -= group) {
-        text.insert(at - group, ",");
-    }
-    return text;
-}
-
-std::string grouped_count(std::uint64_t count, std::string_view singular) {
-    const auto text = count_of(count, singular);
-    return grouped(count) + text.substr(text.find(' '));
-}
-
 std::string fabric_plan_text(const Plan& plan) {
     auto out = fmt::format("Fabric for {}, {}: {}, {}\n\n", grouped_count(plan.nodes, "node"),
                            grouped_count(plan.gpus(), "GPU"), to_string(plan.design),

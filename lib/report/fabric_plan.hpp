@@ -22,10 +22,4 @@ namespace railhead::report {
 /// "400 Gb/s", "3.277 Pb/s": powers of 1000.
 [[nodiscard]] std::string speed_text(double gbps);
 
-/// "1,016": a count as people read it.
-[[nodiscard]] std::string grouped(std::uint64_t count);
-
-/// "1,016 GPUs", "1 node": count_of() with such a count.
-[[nodiscard]] std::string grouped_count(std::uint64_t count, std::string_view singular);
-
 }  // namespace railhead::report

@@ -11,6 +11,7 @@
 #include "fabric/plan_files.hpp"
 #include "report/fabric_picture.hpp"
 #include "report/fabric_plan.hpp"
+#include "report/quantity_text.hpp"
 
 namespace railhead::report {
 

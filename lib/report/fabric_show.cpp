@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "job/hostlist.hpp"
 #include "report/fabric_plan.hpp"
+#include "report/quantity_text.hpp"
 #include "report/table.hpp"
 
 namespace railhead::report {

@@ -9,6 +9,7 @@
 #include "report/fabric_picture.hpp"
 #include "report/fabric_plan.hpp"
 #include "report/fabric_show.hpp"
+#include "report/quantity_text.hpp"
 
 namespace railhead::report {
 

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "report/quantity_text.hpp"
 #include "report/table.hpp"
+#include "report/training_text.hpp"
 
 namespace railhead::report {
 
@@ -42,23 +44,25 @@ std::string attention_text(training::Attention attention) {
 void add_answer(Table& table, const MfuAnswer& answer) {
     const auto& about = answer.utilization;
     const auto& convention = *about.convention;
-    table.add({"MFU", fmt::format("{}, by convention \"{}\": {} ({})", percent(about.mfu),
-                                  convention.name, convention.formula, convention.source)});
+    table.add({"MFU",
+               fmt::format("{}, by convention \"{}\": {} ({})", percent(about.mfu), convention.name,
+                           formula_text(answer.shape, convention), convention.source)});
     table.add({"HFU", about.recompute == training::Recompute::none
                           ? fmt::format("{}: nothing is recomputed", percent(about.hfu))
                           : fmt::format("{}, with {} recomputation", percent(about.hfu),
                                         to_string(about.recompute))});
     const auto gpus = answer.rate.gpus;
-    table.add({"Speed", fmt::format("{:.6g} tokens/s on {:.6g} {}, {:.1f} TFLOP/s a GPU",
-                                    answer.rate.tokens_per_s, gpus, gpus == 1 ? "GPU" : "GPUs",
-                                    about.model_tflops_per_gpu)});
+    table.add({"Speed", fmt::format("{} tokens/s on {:.0f} {}, {:.1f} TFLOP/s a GPU",
+                                    large_text(answer.rate.tokens_per_s), gpus,
+                                    gpus == 1 ? "GPU" : "GPUs", about.model_tflops_per_gpu)});
     table.add({"Peak", fmt::format("{:.6g} TFLOP/s, dense {}, of {} ({})", about.peak_tflops,
                                    to_string(answer.precision), answer.accelerator->name,
                                    answer.accelerator->source)});
     if (const auto* highest = answer.accelerator->highest(answer.precision)) {
-        table.add({"Published", fmt::format("at most {} of {} in {} ({})", percent(highest->share),
-                                            answer.accelerator->name, to_string(answer.precision),
-                                            highest->source)});
+        table.add(
+            {"Published", fmt::format("at most {} of {} in {}, {} ({})", percent(highest->share),
+                                      answer.accelerator->name, to_string(answer.precision),
+                                      by_convention(*highest), highest->source)});
     }
     if (answer.printed_share) {
         table.add({"Printed", fmt::format("{:.1f} TFLOP/s a GPU, {} of the peak, by the log's own "
@@ -89,7 +93,15 @@ std::string others_text(const MfuAnswer& answer) {
     };
     add(answer.utilization);
     std::ranges::for_each(answer.others, add);
-    return table.text(2, width);
+    std::vector<const training::Convention*> others;
+    const auto told = counted_besides(answer.shape, *answer.utilization.convention);
+    for (const auto& other : answer.others) {
+        if (counted_besides(answer.shape, *other.convention) != told) {
+            others.push_back(other.convention);
+        }
+    }
+    const auto besides = besides_text(answer.shape, others);
+    return table.text(2, width) + (besides.empty() ? "" : "\n" + besides);
 }
 
 std::string inputs_text(const MfuAnswer& answer) {
@@ -112,11 +124,17 @@ std::string inputs_text(const MfuAnswer& answer) {
     return text;
 }
 
-/// A path that fits a line; of a longer one its end.
+/// A path that fits a line; of a longer one the last folders, or its name alone.
 std::string path_text(const std::string& path) {
     constexpr std::size_t most = 48;
     const auto shown = printable(path);
-    return columns(shown) <= most ? shown : "..." + shown.substr(shown.size() - (most - 3));
+    if (columns(shown) <= most) {
+        return shown;
+    }
+    const auto end = shown.substr(shown.size() - (most - 3));
+    const auto folder = end.find('/');
+    return folder == std::string::npos ? shown.substr(shown.rfind('/') + 1)
+                                       : "..." + end.substr(folder);
 }
 
 std::string lines_text(const MfuReport& report) {
@@ -156,10 +174,14 @@ void add_steps(Table& table, const MfuReport& report) {
         table.add({"Steps", "the log has no step times"});
         return;
     }
-    table.add({"Steps", fmt::format("median {}, quartiles {} and {}",
-                                    speed_text(summary.measure, summary.time.median),
-                                    speed_text(summary.measure, summary.time.q1),
-                                    speed_text(summary.measure, summary.time.q3))});
+    // The smaller figure first: of rates that of the longer time.
+    const bool is_time = summary.measure == Measure::step_s;
+    const auto low = is_time ? summary.time.q1 : summary.time.q3;
+    const auto high = is_time ? summary.time.q3 : summary.time.q1;
+    table.add({"Steps",
+               fmt::format("median {}, quartiles {} and {}",
+                           speed_text(summary.measure, summary.time.median),
+                           speed_text(summary.measure, low), speed_text(summary.measure, high))});
     for (const auto& [name, what] : {std::pair{"Validation", summary.validation},
                                      std::pair{"Checkpoint", summary.checkpoint}}) {
         if (what.count > 0) {
@@ -277,9 +299,9 @@ std::string speed_text(Measure measure, double time) {
         case Measure::step_s:
             return fmt::format("{:.4g} s", time);
         case Measure::seconds_a_token_gpu:
-            return fmt::format("{:.5g} tokens/s a GPU", 1 / time);
+            return large_text(1 / time) + " tokens/s a GPU";
         case Measure::seconds_a_sample:
-            return fmt::format("{:.4g} samples/s", 1 / time);
+            return large_text(1 / time) + " samples/s";
         case Measure::none:
             break;
     }

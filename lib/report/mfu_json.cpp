@@ -40,6 +40,8 @@ json answer_json(const MfuAnswer& answer) {
     document.update(
         {{"tokens_per_s", rounded(answer.rate.tokens_per_s)},
          {"gpus", rounded(answer.rate.gpus)},
+         {"formula", answer.utilization.convention->formula},
+         {"besides", training::counted_besides(answer.shape, *answer.utilization.convention)},
          {"recompute", to_string(answer.utilization.recompute)},
          {"accelerator", answer.accelerator->name},
          {"precision", to_string(answer.precision)},
@@ -47,6 +49,9 @@ json answer_json(const MfuAnswer& answer) {
          {"peak_source", answer.accelerator->source},
          {"published_mfu", highest != nullptr ? rounded(highest->share) : json(nullptr)},
          {"published_source", highest != nullptr ? json(highest->source) : json(nullptr)},
+         {"published_convention", highest != nullptr && !highest->convention.empty()
+                                      ? json(highest->convention)
+                                      : json(nullptr)},
          {"printed_share", or_null(answer.printed_share)},
          {"doubt", doubts[static_cast<std::size_t>(answer.judgement.doubt)]},
          {"reason", answer.judgement.reason},

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "policy/lemons.hpp"
 
 namespace railhead::report {
@@ -115,6 +116,45 @@ std::string share_text(double share) {
         return "under 0.01 %";
     }
     return three_digits(share * percent) + " %";
+}
+
+std::string large_text(double count) {
+    constexpr double step = 1000;
+    constexpr std::array<std::string_view, 4> letters{"k", "M", "B", "T"};
+    // What would be rounded up to 1000 of a letter is 1 of the next.
+    constexpr double most = 999.5;
+    if (count < most) {
+        return three_digits(count);
+    }
+    std::size_t at = 0;
+    count /= step;
+    while (count >= most && at + 1 < letters.size()) {
+        count /= step;
+        ++at;
+    }
+    return fmt::format("{} {}", three_digits(count), letters[at]);
+}
+
+std::string grouped(std::uint64_t count) {
+    constexpr std::size_t group = 3;
+    auto text = std::to_string(count);
+    for (auto at = text.size(); at > group; at -= group) {
+        text.insert(at - group, ",");
+    }
+    return text;
+}
+
+std::string grouped_count(std::uint64_t count, std::string_view singular) {
+    const auto text = count_of(count, singular);
+    return grouped(count) + text.substr(text.find(' '));
+}
+
+std::string power_text(double watts) {
+    return in_units(watts, 1000, {"W", "kW", "MW", "GW", "TW", "PW"});
+}
+
+std::string energy_text(double watt_hours) {
+    return in_units(watt_hours, 1000, {"Wh", "kWh", "MWh", "GWh", "TWh", "PWh"});
 }
 
 }  // namespace railhead::report

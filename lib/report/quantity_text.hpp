@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace railhead::report {
 
@@ -24,6 +25,19 @@ namespace railhead::report {
 
 /// A count that is expected, so no whole number: "5.83", "432".
 [[nodiscard]] std::string count_text(double count);
+
+/// "1.17 M", "405 B", "15.6 T": three digits, and the letter of a thousand, a million and so on.
+[[nodiscard]] std::string large_text(double count);
+
+/// "1,016": a whole number as people read it.
+[[nodiscard]] std::string grouped(std::uint64_t count);
+/// "1,016 GPUs", "1 node": count_of() with such a count.
+[[nodiscard]] std::string grouped_count(std::uint64_t count, std::string_view singular);
+
+/// "10.2 kW", "1.31 MW".
+[[nodiscard]] std::string power_text(double watts);
+/// "441 MWh", "53 kWh".
+[[nodiscard]] std::string energy_text(double watt_hours);
 
 /// "2026-12-01 12:00:30" of seconds since 1970.  The zone is told elsewhere.
 [[nodiscard]] std::string moment_text(std::int64_t at_s);

@@ -1,6 +1,7 @@
 #include "report/size.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "report/checkpoint.hpp"
 #include "report/quantity_text.hpp"
 #include "report/table.hpp"
+#include "report/training_text.hpp"
 
 namespace railhead::report {
 
@@ -29,18 +31,6 @@ std::string percent(double share) {
 std::string gpus_text(const SizeAnswer& answer, const Count& count) {
     return fmt::format("{} {} in {}", count.gpus, answer.question.machine.accelerator->name,
                        count_of(count.nodes, "node"));
-}
-
-/// Three digits and a letter: "1.17 M".
-std::string large_text(double value) {
-    constexpr double kilo = 1e3;
-    constexpr double mega = 1e6;
-    constexpr double tera = 1e12;
-    return value >= tera   ? count_text(value / tera) + " T"
-           : value >= giga ? count_text(value / giga) + " B"
-           : value >= mega ? count_text(value / mega) + " M"
-           : value >= kilo ? count_text(value / kilo) + " k"
-                           : count_text(value);
 }
 
 /// "1144.1", but "0.0029".
@@ -80,18 +70,19 @@ void add_counts(const SizeAnswer& answer, Table& table) {
 void add_speed(const SizeAnswer& answer, Table& table) {
     const auto& question = answer.question;
     const auto& count = answer.chosen();
-    table.add(
-        {"FLOPs", fmt::format("{:.3e}: {:.3e} a token by \"{}\", {}",
-                              answer.flops_per_token * *question.tokens, answer.flops_per_token,
-                              question.convention->name, question.convention->formula)});
+    table.add({"FLOPs", fmt::format("{:.3e}: {:.3e} a token by \"{}\", {}",
+                                    answer.flops_per_token * *question.tokens,
+                                    answer.flops_per_token, question.convention->name,
+                                    formula_text(question.model, *question.convention))});
     table.add(
         {"MFU", fmt::format("{}: {} TFLOP/s, {} tokens/s a GPU", percent(answer.mfu),
                             count_text(question.machine.peak_flops * answer.mfu / 1e12),
                             count_text(count.tokens_per_s / static_cast<double>(count.gpus)))});
     table.add({"Step",
-               fmt::format("{} for {} sequences of {}; {} steps, {} tokens/s",
+               fmt::format("{} for {} sequences of {}; {}, {} tokens/s",
                            short_time_text(count.step_s), *question.batch, question.model.sequence,
-                           count_text(answer.steps), large_text(count.tokens_per_s))});
+                           grouped_count(static_cast<std::uint64_t>(answer.steps), "step"),
+                           large_text(count.tokens_per_s))});
     table.add({"Time",
                fmt::format("{:.2f} d, with a goodput of {}", count.days, percent(count.goodput))});
 }
@@ -183,12 +174,16 @@ std::string network_table(const SizeAnswer& answer) {
     }
     if (answer.fabric) {
         const auto& fabric = *answer.fabric;
-        table.add({"Fabric", fmt::format("{}, {}, {}; 1:1, radix {}: railhead fabric plan --nodes "
-                                         "{} --nics {} --nic-gbps {:g}",
-                                         fmt::format("{} leaves", fabric.leaves),
-                                         count_of(fabric.spines, "spine"),
-                                         count_of(fabric.cores, "core"), fabric.leaf_radix,
-                                         fabric.nodes, fabric.nics_per_node, fabric.nic_gbps)});
+        auto switches =
+            fabric.leaves == 1 ? std::string{"1 leaf"} : grouped(fabric.leaves) + " leaves";
+        for (const auto& [count, name] :
+             {std::pair{fabric.spines, "spine"}, std::pair{fabric.cores, "core"}}) {
+            switches += count == 0 ? std::string{} : ", " + grouped_count(count, name);
+        }
+        table.add({"Fabric", fmt::format("{}; 1:1, radix {}: railhead fabric plan --nodes {} "
+                                         "--nics {} --nic-gbps {:g}",
+                                         switches, fabric.leaf_radix, fabric.nodes,
+                                         fabric.nics_per_node, fabric.nic_gbps)});
     }
     return table.empty() ? std::string{} : "\nNetwork\n" + table.text(2);
 }
@@ -201,21 +196,20 @@ std::string failures_table(const SizeAnswer& answer) {
                            answer.chosen().days, time_text(about.failures.mtbf_s))});
     table.add({"Spares", fmt::format("{}: enough 99 % of the time, with {} until a node is back",
                                      count_of(answer.spares, "node"), time_text(answer.repair_s))});
-    table.add(
-        {"Checkpoint",
-         fmt::format("{} ({:g} bytes a parameter), each {} ({} steps), {} stall",
-                     bytes_text(about.checkpoint.bytes.value_or(0)),
-                     answer.question.recipe->in_checkpoint(), time_text(about.chosen.interval_s),
-                     count_text(about.chosen.steps.value_or(0)),
-                     time_text(about.checkpoint.cost_s))});
+    table.add({"Checkpoint", fmt::format("{} ({:g} bytes a parameter), each {} ({} steps), cost {}",
+                                         bytes_text(about.checkpoint.bytes.value_or(0)),
+                                         answer.question.recipe->in_checkpoint(),
+                                         time_text(about.chosen.interval_s),
+                                         count_text(about.chosen.steps.value_or(0)),
+                                         time_text(about.checkpoint.cost_s))});
     table.add(
         {"Storage", fmt::format("takes {} while one is written, {} on average",
                                 bandwidth_text(about.checkpoint.needed_bytes_per_s.value_or(0)),
                                 bandwidth_text(about.checkpoint.average_bytes_per_s.value_or(0)))});
     const auto& power = answer.power;
-    table.add(
-        {"Energy", fmt::format("{:.0f} MWh: {:.2f} MW at the nodes' most, times a PUE of {:g}",
-                               power.energy_wh / 1e6, power.total_w / power.pue / 1e6, power.pue)});
+    table.add({"Energy", fmt::format("{}: {} at the nodes' most, times a PUE of {:g}",
+                                     energy_text(power.energy_wh),
+                                     power_text(power.total_w / power.pue), power.pue)});
     return "\nFailures, storage, energy\n" + table.text(2);
 }
 
@@ -276,7 +270,7 @@ std::string size_text(const SizeAnswer& answer) {
 }
 
 std::string comparison_text(const std::vector<ComparedSize>& sizes) {
-    Table table{{"accelerator", "GPUs", "nodes", "days", "MFU", "MWh", "MFU from"}};
+    Table table{{"accelerator", "GPUs", "nodes", "days", "MFU", "energy", "MFU from"}};
     std::vector<std::pair<std::string, std::string>> others;  // reason, names
     std::vector<const ComparedSize*> order;
     for (const auto& one : sizes) {
@@ -294,7 +288,7 @@ std::string comparison_text(const std::vector<ComparedSize>& sizes) {
         const auto& count = answer.chosen();
         table.add({one->accelerator, std::to_string(count.gpus), std::to_string(count.nodes),
                    fmt::format("{:.1f}", count.days), percent(answer.mfu),
-                   fmt::format("{:.0f}", answer.power.energy_wh / 1e6),
+                   energy_text(answer.power.energy_wh),
                    answer.run != nullptr
                        ? fmt::format("{}, {:g} GPUs", answer.run->model, answer.run->gpus)
                        : std::string{"given"}});

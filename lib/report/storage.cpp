@@ -84,7 +84,7 @@ std::string interval_text(const StoragePlan& plan) {
                        time_text(plan.interval_s), why, share_text(outcome.shares.waste()));
 }
 
-std::string stall_text(const checkpoint::Checkpoint& what) {
+std::string cost_text(const checkpoint::Checkpoint& what) {
     auto text = "training stands still for " + time_text(what.cost_s);
     if (what.background_s > 0) {
         text += fmt::format(", the write goes on for {}", time_text(what.background_s));
@@ -239,7 +239,7 @@ std::string storage_text(const StoragePlan& plan) {
                            count_of(plan.writers, "writer"), count_of(plan.nodes, "node"),
                            bytes_text(plan.write.bytes / static_cast<double>(plan.writers)))});
     table.add({"Write", transfer_text(plan.write, "create")});
-    table.add({"", stall_text(plan.checkpoint.checkpoint)});
+    table.add({"", cost_text(plan.checkpoint.checkpoint)});
     table.add({"Interval", interval_text(plan)});
     add_levels(plan, table);
     add_restart(plan, table);

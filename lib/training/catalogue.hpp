@@ -22,8 +22,8 @@ struct Catalogue {
 [[nodiscard]] const Catalogue& built_in_catalogue();
 
 /// Reads the TOML `text` of a file named `file` into `to`.  A row whose name is there changes the
-/// values that it says; any other is new, and must be whole.  Gives all errors, with line and
-/// column; `to` is then as it was.
+/// values that it says, and unless it names a source the file is theirs; any other is new, and must
+/// be whole.  Gives all errors, with line and column; `to` is then as it was.
 [[nodiscard]] std::vector<Error> add_to_catalogue(Catalogue& to, std::string_view text,
                                                   const std::string& file);
 

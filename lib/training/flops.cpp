@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -88,7 +91,91 @@ TokenFlops by_matrices(const Shape& shape, const Convention& convention) {
             per_parameter * to_double(shape.vocabulary) * h * (1 + further)};
 }
 
+/// Formulas of papers on GPT: an MLP of two matrices, 4 h wide, as many heads of keys as of
+/// queries.
+bool is_of_gpt(const Convention& convention) {
+    return convention.formula.starts_with("72 ");
+}
+
+/// Where queries, or keys with their values, are not h wide together, or attention is latent.
+std::string attention_besides(const Shape& shape, bool by_matrices) {
+    if (shape.latent) {
+        const auto& latent = *shape.latent;
+        return fmt::format("{}attention core 6 n (d + v) s with d = {}, v = {}",
+                           by_matrices ? "MLA, its projections by their ranks; " : "",
+                           latent.plain_head + latent.rope_head, latent.value_head);
+    }
+    const auto wide = shape.heads * shape.head_width();
+    return wide == shape.hidden ? std::string{}
+                                : fmt::format("{} heads of {}, {} wide together, in place of h",
+                                              shape.heads, shape.head_width(), wide);
+}
+
+/// "18 h f for 8 + 1 of 256 experts, f = 2048, in 58 layers".
+std::string experts_besides(const Shape& shape, bool by_matrices) {
+    const auto& experts = *shape.experts;
+    const auto through = experts.shared == 0
+                             ? fmt::format("{}", experts.active)
+                             : fmt::format("{} + {} shared", experts.active, experts.shared);
+    if (!by_matrices) {
+        return fmt::format("N of the {} of {} experts that a token goes through", through,
+                           experts.count);
+    }
+    const auto factor = shape.mlp == Mlp::gated ? 18 : 12;
+    return fmt::format(
+        "{} h f for each of {} of {} experts, f = {}, in {}{}", factor, through, experts.count,
+        experts.ffn, count_of(shape.layers + shape.mtp_layers - experts.dense_layers, "layer"),
+        experts.dense_layers == 0
+            ? std::string{}
+            : fmt::format(", {} h f with f = {} in {}", factor, shape.ffn, experts.dense_layers));
+}
+
+/// The MLP, where it is not that of the formula.
+std::string mlp_besides(const Shape& shape, const Convention& convention) {
+    if (!is_of_gpt(convention)) {
+        return shape.mlp == Mlp::plain && shape.ffn > 0 ? "12 L h f for an MLP of two matrices"
+                                                        : "";
+    }
+    constexpr std::uint64_t gpt = 4;
+    const bool is_gpt = shape.mlp == Mlp::plain && shape.ffn == gpt * shape.hidden &&
+                        shape.kv_heads() == shape.heads && !shape.latent && !shape.experts;
+    return is_gpt ? "" : "the layers matrix by matrix, in place of a GPT's 72 L h^2";
+}
+
 }  // namespace
+
+std::string counted_besides(const Shape& shape, const Convention& convention) {
+    const bool by_matrices = convention.counting == Counting::matrices;
+    std::vector<std::string> parts;
+    const auto add = [&parts](std::string part) {
+        if (!part.empty()) {
+            parts.push_back(std::move(part));
+        }
+    };
+    if (by_matrices) {
+        add(mlp_besides(shape, convention));
+    }
+    if (shape.experts) {
+        add(experts_besides(shape, by_matrices));
+    }
+    if (by_matrices || convention.attention != Attention::none) {
+        add(attention_besides(shape, by_matrices));
+    }
+    if (shape.window_layers > 0 && convention.attention != Attention::none) {
+        add(fmt::format("s at most {} in {}", shape.window,
+                        count_of(shape.window_layers, "layer")));
+    }
+    if (shape.mtp_layers > 0) {
+        const auto more = count_of(shape.mtp_layers, "layer");
+        add(by_matrices
+                ? fmt::format("{} more for further tokens, with 12 h^2 and 6 V h of its own", more)
+                : fmt::format("{} more for further tokens is not in N", more));
+    }
+    if (convention.counting == Counting::but_embedding && shape.tied) {
+        add("V h stays in N: it is the output matrix too");
+    }
+    return fmt::format("{}", fmt::join(parts, "; "));
+}
 
 std::string_view to_string(Recompute recompute) {
     constexpr std::array<std::string_view, 3> names{"none", "selective", "full"};

@@ -69,6 +69,11 @@ struct TokenFlops {
 /// needs: 6nd needs `shape.parameters` alone.
 [[nodiscard]] Result<TokenFlops> flops_per_token(const Shape& shape, const Convention& convention);
 
+/// What flops_per_token() counts of this shape beside the terms of Convention::formula, or in place
+/// of them, since the formula is that of a plain model: experts, latent attention, windows, heads
+/// that are not h wide together, further tokens.  "" where the formula is all.
+[[nodiscard]] std::string counted_besides(const Shape& shape, const Convention& convention);
+
 /// The FLOPs that the hardware does: with what is recomputed.
 ///
 /// Full recomputation adds a forward pass of the layers, a third of theirs; the 6N formulas do not

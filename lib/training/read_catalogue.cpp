@@ -5,10 +5,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.hpp"
 #include "base/toml_reader.hpp"
@@ -247,6 +249,46 @@ void read_row(const CatalogueReader& reader, const toml::table& table, Shape& to
     }
 }
 
+/// Keys of a row that are no figures.
+bool is_word(std::string_view key) {
+    constexpr std::array<std::string_view, 7> words{
+        "name", "aliases", "source", "note", "unverified", "highest_mfu", "usual_node"};
+    return std::ranges::find(words, key) != words.end();
+}
+
+/// The keys of `table` that give figures.
+std::vector<std::string> figures_of(const toml::table& table) {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : table) {
+        if (!is_word(key.str())) {
+            keys.emplace_back(key.str());
+        }
+    }
+    return keys;
+}
+
+/// Figures that a later file changes are that file's, where it names no source of its own.
+template <class Row>
+void attribute(const CatalogueReader& reader, const toml::table& table, Row& row) {
+    const auto figures = figures_of(table);
+    if (!table.contains("source") && !row.source.empty() && !figures.empty()) {
+        row.source = fmt::format("{} ({}); the rest: {}", reader.position(table.source()).file,
+                                 fmt::join(figures, ", "), row.source);
+    }
+    if constexpr (std::is_same_v<Row, Accelerator>) {
+        if (!table.contains("unverified")) {
+            std::erase_if(row.unverified, [&](const auto& key) {
+                return std::ranges::find(figures, key) != figures.end();
+            });
+        }
+        for (auto& run : row.highest_mfu) {
+            if (run.source.empty()) {
+                run.source = reader.position(table.source()).file;
+            }
+        }
+    }
+}
+
 /// Reads one row over that of the same name, or as a new one.
 template <class Row>
 void read_named(const CatalogueReader& reader, const toml::table& table, std::vector<Row>& rows) {
@@ -260,6 +302,7 @@ void read_named(const CatalogueReader& reader, const toml::table& table, std::ve
         row = rows.emplace(rows.end());
     }
     read_row(reader, table, *row);
+    attribute(reader, table, *row);
     if (row->source.empty()) {
         reader.complain(table, fmt::format("\"{}\" needs a source: where its figures are from",
                                            printable(name)));

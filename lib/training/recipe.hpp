@@ -16,6 +16,7 @@ struct Recipe {
     double gradients = 0;
     double optimizer = 0;  ///< with the fp32 master weights, where the weights are of 16 bits
     std::string_view what;
+    std::string_view source;
     /// Of the gradients, the fp32 copy that lies with the optimizer and is sharded with it.
     double gradient_copy = 0;
     [[nodiscard]] double in_memory() const { return weights + gradients + optimizer; }

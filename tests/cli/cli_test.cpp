@@ -6,6 +6,7 @@
 #include <random>
 #include <sstream>
 
+#include "base/text.hpp"
 #include "run_cli.hpp"
 #include "support/catch.hpp"
 #include "support/golden.hpp"
@@ -127,6 +128,37 @@ TEST_CASE("asking for the version or for help is fine", "[cli]") {
     for (const std::string command : {"explain", "rails", "check"}) {
         CHECK(railhead_run({command, "--help"}).status == 0);
     }
+}
+
+TEST_CASE("help fits 80 columns, of each command that it lists", "[cli]") {
+    const auto words_of = [](const std::vector<std::string>& command) {
+        auto arguments = command;
+        arguments.emplace_back("--help");
+        const auto help = railhead_run(arguments).out;
+        CAPTURE(command);
+        CHECK_FALSE(help.empty());
+        for (const auto line : split(help, '\n')) {
+            CAPTURE(line);
+            CHECK(line.size() <= 80);
+        }
+        return help;
+    };
+    std::size_t commands = 0;
+    bool is_list = false;
+    const auto all = words_of({});
+    for (const auto line : split(all, '\n')) {
+        const auto name = split_words(line);
+        if (is_list && !name.empty() && line.size() > 2 && line[2] != ' ') {
+            words_of({std::string{name.front()}});
+            ++commands;
+        }
+        is_list = is_list || line.starts_with("Subcommands:") || line.starts_with("SUBCOMMANDS:");
+    }
+    CHECK(commands >= 19);
+    words_of({"fabric", "plan"});
+    words_of({"fabric", "show"});
+    words_of({"ckpt", "status"});
+    words_of({"policy", "test"});
 }
 
 TEST_CASE("no input of any kind crashes a command", "[cli]") {

@@ -5,10 +5,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "base/file.hpp"
 #include "base/text.hpp"
@@ -155,6 +158,13 @@ TEST_CASE("wrong words of mfu are refused with a hint", "[cli][mfu]") {
     CHECK_THAT(output.err, ContainsSubstring(c.expected));
 }
 
+TEST_CASE("a step of no time is refused by its option", "[cli][mfu]") {
+    const auto output = mfu({"--model", "llama-3-8b", "--accelerator", "h100", "--gpus", "8",
+                             "--batch", "8", "--step-time", "0s"});
+    CHECK(output.status == 2);
+    CHECK_THAT(output.err, ContainsSubstring("--step-time 0s: more than 0 is needed"));
+}
+
 TEST_CASE("a file that is no training log is refused by name", "[cli][mfu]") {
     const TempDir folder;
     const auto output = mfu({folder.write("notes.txt", "nothing\n")});
@@ -183,6 +193,23 @@ TEST_CASE("a value that cannot be is told, never refused below the peak", "[cli]
     if (c.words == "Published") {
         CHECK_THAT(output.out, !ContainsSubstring("Question"));
     }
+}
+
+TEST_CASE("quartiles of a rate are told upwards, and a long path by its last folders",
+          "[cli][mfu]") {
+    const TempDir folder;
+    std::string text;
+    for (int i = 1; i <= 40; ++i) {
+        text += fmt::format(
+            "step: {}  loss: 2.5  memory: 40.00GiB(50.00%)  tps: {}  tflops: 300  mfu: 30.0%\n", i,
+            i % 2 == 0 ? 7'000 : 8'000);
+    }
+    const std::string long_name(60, 'n');
+    std::filesystem::create_directories(folder.path(long_name + "/of-a-run"));
+    const auto file = folder.write(long_name + "/of-a-run/train.log", text);
+    const auto output = mfu({file});
+    CHECK_THAT(output.out, ContainsSubstring("quartiles 7 k tokens/s a GPU and 8 k\n"));
+    CHECK_THAT(output.out, ContainsSubstring(".../of-a-run/train.log: "));
 }
 
 TEST_CASE("a run that got slower leaves status 1, JSON and a picture", "[cli][mfu]") {

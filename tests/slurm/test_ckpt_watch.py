@@ -60,7 +60,7 @@ def shared():
         "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1",
         "PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=10"])
     with Rig(2, gpus=0, partitions=partitions,
-             extra="SlurmdTimeout=10\nPreemptType=preempt/partition_prio\nPreemptMode=REQUEUE") as rig:
+             extra="SlurmdTimeout=5\nPreemptType=preempt/partition_prio\nPreemptMode=REQUEUE") as rig:
         yield rig
 
 

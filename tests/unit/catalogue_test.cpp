@@ -1,6 +1,7 @@
 // The catalogue: names, values, files of a site, and config.json of Hugging Face.
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "support/catch.hpp"
 #include "training/catalogue.hpp"
@@ -56,7 +57,7 @@ TEST_CASE("names are found as people write them", "[catalogue]") {
         const auto several = training::find_model(built_in(), family);
         REQUIRE_FALSE(several);
         CHECK_THAT(several.error().message,
-                   ContainsSubstring("did you mean one of llama-33b, llama-3-8b, llama-3-70b, "));
+                   ContainsSubstring("did you mean one of llama-3-8b, llama-3-70b, "));
     }
     CHECK(training::find_model(built_in(), "zebra").error().message ==
           "no model is named \"zebra\" (railhead catalog lists those that are known)");
@@ -105,6 +106,45 @@ source = "our trainer"
     CHECK(h100.bf16_tflops == 989.4);
     CHECK((*training::find_model(catalogue, "ours"))->layers == 2);
     CHECK(catalogue.models.size() == built_in().models.size() + 1);
+}
+
+TEST_CASE("a figure that a site changes is the site's, unless it names a source", "[catalogue]") {
+    struct Case {
+        std::string why, row, source;
+        bool keeps;  ///< the built-in source stands behind it
+    };
+    const auto c = GENERATE(values<Case>(
+        {{"one figure", "power_w = 650\n", "site.toml (power_w); the rest: ", true},
+         {"two", "power_w = 650\npcie_gb_s = 60\n",
+          "site.toml (pcie_gb_s, power_w); the rest: ", true},
+         {"its own source", "power_w = 650\nsource = \"our meter\"\n", "our meter", false},
+         {"no figure", "aliases = [\"big\"]\nnote = \"in hall 2\"\n", "", true}}));
+    CAPTURE(c.why);
+    auto catalogue = built_in();
+
+    const auto errors = training::add_to_catalogue(
+        catalogue, "[[accelerator]]\nname = \"h200-sxm\"\n" + c.row, "site.toml");
+
+    REQUIRE(errors.empty());
+    CHECK((*training::find_accelerator(catalogue, "h200-sxm"))->source ==
+          c.source + (c.keeps ? accelerator("h200-sxm").source : ""));
+}
+
+TEST_CASE("a figure that a site gives is no longer unverified", "[catalogue]") {
+    auto catalogue = built_in();
+    const std::vector<std::string> before{"memory_bandwidth_gb_s"};
+    REQUIRE(accelerator("h100-nvl").unverified == before);
+
+    const auto errors = training::add_to_catalogue(
+        catalogue,
+        "[[accelerator]]\nname = \"h100-nvl\"\nmemory_bandwidth_gb_s = 3900\n"
+        "[[accelerator.highest_mfu]]\nprecision = \"bf16\"\npercent = 40\n",
+        "site.toml");
+
+    REQUIRE(errors.empty());
+    const auto& row = **training::find_accelerator(catalogue, "h100-nvl");
+    CHECK(row.unverified.empty());
+    CHECK(row.highest_mfu.front().source == "site.toml");
 }
 
 TEST_CASE("what is wrong with a catalogue is told with its place", "[catalogue]") {

@@ -1,6 +1,7 @@
 #include "report/checkpoint.hpp"
 
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "base/text.hpp"
@@ -67,6 +68,26 @@ TEST_CASE("an interval of one step is told as one", "[checkpoint][report]") {
     const auto text = report::checkpoint_text(answer(question));
     CHECK((text.find(", 1 step") != std::string::npos) == (question.step_s > 3600));
     CHECK(text.find(", 1 steps") == std::string::npos);
+}
+
+TEST_CASE("an interval that is rounded to steps says so, and how far off it is",
+          "[checkpoint][report]") {
+    auto question = large();
+    question.own_interval_s.reset();
+    const auto why = [&](std::optional<double> step_s) {
+        question.step_s = step_s;
+        const auto text = report::checkpoint_text(answer(question));
+        std::string words;
+        for (const auto word : railhead::split_words(text.substr(0, text.find("Loss")))) {
+            words += std::string{railhead::trim(word)} + " ";
+        }
+        return words.substr(words.find(": ") + 2);
+    };
+    CHECK(why(std::nullopt) == "the least is lost (Daly) ");
+    CHECK(why(1.0) == "the least is lost (Daly), rounded to whole steps ");
+    CHECK(why(5000.0) ==
+          "rounded to whole steps, though the least would be lost at 104.2 min (Daly) ");
+    CHECK(why(20'000.0) == "one step, though the least would be lost at 104.2 min (Daly) ");
 }
 
 TEST_CASE("recommendations look as we reviewed them", "[checkpoint][report][golden]") {
@@ -144,4 +165,13 @@ TEST_CASE("quantities are told with the digits that mean something", "[report]")
     CHECK(report::share_text(1e-9) == "under 0.01 %");
     CHECK(report::count_text(432.4) == "432");
     CHECK(report::count_text(5.833) == "5.83");
+    CHECK(report::large_text(999.4) == "999");
+    CHECK(report::large_text(999.6) == "1 k");
+    CHECK(report::large_text(39862.2) == "39.9 k");
+    CHECK(report::large_text(1.2e6) == "1.2 M");
+    CHECK(report::large_text(999.9e6) == "1 B");
+    CHECK(report::large_text(15.6e15) == "15600 T");
+    CHECK(report::power_text(10200) == "10.2 kW");
+    CHECK(report::power_text(1.47e6) == "1.47 MW");
+    CHECK(report::energy_text(441e6) == "441 MWh");
 }

@@ -133,6 +133,8 @@ TEST_CASE("what is wrong on the command line is told with what was meant", "[col
         {{"--accelerator", "mi300x", "--gpus", "8"}, "only NVIDIA's are modelled"},
         {{"--nodes", "2", "--accelerator", "h100", "--nic", "nrd"},
          "did you mean \"ndr\"?; or give its rate, as 400Gb/s"},
+        {{"--gpus", "8", "--accelerator", "h100", "--generation", "volta"},
+         "--accelerator excludes --generation"},
         {{"--gpus", "8", "--generation", "hoper"},
          "--generation \"hoper\": did you mean \"hopper\"?"},
         {{"--gpus", "8", "--accelerator", "h100", "--algo", "Rong"},
@@ -161,4 +163,27 @@ TEST_CASE("what is wrong on the command line is told with what was meant", "[col
         CHECK_THAT(ran.err, ContainsSubstring(says));
     }
     CHECK(allreduce(fine).status == 0);
+}
+
+TEST_CASE("a site's NIC is known by its name", "[collective]") {
+    const TempDir folder;
+    const auto site = folder.write("site.toml",
+                                   "[[nic]]\nname = \"ours\"\nport_gbit_s = 800\nper_node = 4\n"
+                                   "source = \"our vendor\"\n");
+    const auto ran =
+        allreduce({"--nodes", "2", "--accelerator", "h100", "--nic", "ours", "--catalog", site});
+    CHECK(ran.status == 0);
+    CHECK_THAT(ran.out, ContainsSubstring("4 NICs of 100 GB/s a node"));
+}
+
+TEST_CASE("what is said of a network's latency holds for its steps too", "[collective]") {
+    const auto step = [](std::vector<std::string> more) {
+        std::vector<std::string> words{"--nodes", "2", "--accelerator", "h100", "--nic", "efa-v2"};
+        words.insert(words.end(), more.begin(), more.end());
+        const auto ran = allreduce(words);
+        const auto at = ran.out.find("usable; ", ran.out.find("Between")) + 8;
+        return ran.out.substr(at, ran.out.find('\n', at) - at);
+    };
+    CHECK(step({}) == "20 us a step");
+    CHECK(step({"--net-latency", "100us"}) == "100 us a step");
 }

@@ -46,8 +46,8 @@ TEST_CASE("catalog lists all, in 80 columns", "[cli][catalog]") {
 TEST_CASE("catalog tells all of one, with its source", "[cli][catalog]") {
     const auto gpu = catalog({"accelerators", "H100"});
     CHECK(gpu.status == 0);
-    for (const auto* part : {"794.5 (80.3 %)", "62.5 %", "85.5 GB", "450 GB/s each way",
-                             "stas00/ml-engineering", "with sparsity"}) {
+    for (const auto* part : {"794.5 (80.3 %)", "62.5 %, by \"matrices\"", "85.5 GB",
+                             "450 GB/s each way", "stas00/ml-engineering", "with sparsity"}) {
         CHECK_THAT(gpu.out, ContainsSubstring(part));
     }
     CHECK_THAT(catalog({"accelerators", "h100-nvl"}).out,
@@ -66,6 +66,40 @@ TEST_CASE("a typo gets a suggestion", "[cli][catalog]") {
                ContainsSubstring("did you mean \"llama-3-8b\"?"));
     CHECK_THAT(catalog({"nics", "ndr40"}).err, ContainsSubstring("did you mean \"ndr400\"?"));
     CHECK(catalog({"accelerators", "h1000"}).status == 2);
+    CHECK_THAT(catalog({"models", "gpt-2"}).err, ContainsSubstring("did you mean \"gpt-2-xl\"?"));
+    CHECK_THAT(catalog({"models", "llama3"}).err,
+               ContainsSubstring("did you mean one of llama-3-8b, llama-3-70b, llama-3-405b"));
+}
+
+TEST_CASE("a name of another part of the catalogue is told", "[cli][catalog]") {
+    struct Case {
+        std::vector<std::string> arguments;
+        std::string expected;
+    };
+    const auto c = GENERATE(values<Case>(
+        {{{"models", "h100"},
+          "no model is named \"h100\", but an accelerator is: railhead catalog accelerators "
+          "h100-sxm"},
+         {{"nics", "llama-3-8b"}, "but a model is: railhead catalog models llama-3-8b"},
+         {{"accelerators", "NDR"}, "but a NIC is: railhead catalog nics ndr"}}));
+    CAPTURE(c.expected);
+    const auto ran = catalog(c.arguments);
+    CHECK(ran.status == 2);
+    CHECK_THAT(ran.err, ContainsSubstring(c.expected));
+}
+
+TEST_CASE("a formula is told with what is counted besides", "[cli][catalog]") {
+    const auto model = catalog({"models", "deepseek-v3"});
+    std::string words;
+    for (const auto line : railhead::split_words(model.out)) {
+        words += std::string{line} + " ";
+    }
+    for (const auto* part :
+         {"18 h f for each of 8 + 1 shared of 256 experts, f = 2048, in 59 layers",
+          "MLA, its projections by their ranks", "N of the 8 + 1 shared of 256 experts"}) {
+        INFO(model.out);
+        CHECK(words.find(part) != std::string::npos);
+    }
 }
 
 TEST_CASE("sizes make a model, or change one", "[cli][catalog]") {

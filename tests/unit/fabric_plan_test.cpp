@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "fabric/plan.hpp"
 #include "report/fabric_plan.hpp"
+#include "report/quantity_text.hpp"
 #include "report/table.hpp"
 #include "support/catch.hpp"
 

@@ -380,7 +380,7 @@ TEST_CASE("answers of railhead storage are as we reviewed them", "[storage][cli]
     for (const auto& known : std::vector<Case>{
              {"llama-405b",
               {"--units", "40", "--gpus", "16384", "--params", "405B", "--replicas", "128",
-               "--process-share", "0.7", "--stall", "10s"}},
+               "--process-share", "0.7", "--cost", "10s"}},
              {"images",
               {"--store", "object-store", "--units", "10", "--gpus", "64", "--params", "8B",
                "--samples", "50k", "--sample-bytes", "110kB", "--decode", "jpeg"}},

@@ -3,6 +3,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "support/catch.hpp"
 #include "training/catalogue.hpp"
@@ -165,6 +166,67 @@ TEST_CASE("the 6N formulas count what their authors count", "[training]") {
         nothing_else.parameters = 70e9;
         CHECK(flops(nothing_else, "6nd") == 420e9);
         CHECK_FALSE(training::flops_per_token(nothing_else, convention("palm")));
+    }
+}
+
+TEST_CASE("what is counted beside a formula's terms is told, and nothing where they are all",
+          "[training]") {
+    auto gpt = small();
+    gpt.mlp = training::Mlp::plain;
+    gpt.ffn = 32;
+    auto gated = small();
+    gated.key_value_heads = 1;
+    auto wide_heads = small();
+    wide_heads.head = 6;
+    auto windowed = small();
+    windowed.window = 4;
+    windowed.window_layers = 1;
+    auto experts = small();
+    experts.experts = training::Experts{16, 2, 1, 24, 1};
+    auto plain_experts = experts;
+    plain_experts.mlp = training::Mlp::plain;
+    auto tied = small();
+    tied.tied = true;
+    auto further = small();
+    further.mtp_layers = 1;
+    auto latent = small();
+    latent.latent = training::Latent{4, 4, 2, 3, 5};
+    struct Case {
+        std::string why;
+        Shape shape;
+        std::string_view by;
+        std::string besides;
+    };
+    const std::vector<Case> cases{
+        {"a Llama", gated, "matrices", ""},
+        {"a GPT", gpt, "korthikanti", ""},
+        {"a GPT by SwiGLU's formula", gpt, "matrices", "12 L h f for an MLP of two matrices"},
+        {"a Llama by a GPT's formula", gated, "korthikanti",
+         "the layers matrix by matrix, in place of a GPT's 72 L h^2"},
+        {"N has all matrices", gpt, "palm", ""},
+        {"heads that are not h wide together", wide_heads, "palm",
+         "2 heads of 6, 12 wide together, in place of h"},
+        {"no attention counted", wide_heads, "6nd", ""},
+        {"a window", windowed, "matrices", "s at most 4 in 1 layer"},
+        {"experts", experts, "matrices",
+         "18 h f for each of 2 + 1 shared of 16 experts, f = 24, in 1 layer, 18 h f with f = 16 "
+         "in 1"},
+        {"experts of two matrices", plain_experts, "sc21",
+         "the layers matrix by matrix, in place of a GPT's 72 L h^2; 12 h f for each of 2 + 1 "
+         "shared of 16 experts, f = 24, in 1 layer, 12 h f with f = 16 in 1"},
+        {"experts in N", experts, "6nd",
+         "N of the 2 + 1 shared of 16 experts that a token goes through"},
+        {"latent attention", latent, "matrices",
+         "MLA, its projections by their ranks; attention core 6 n (d + v) s with d = 5, v = 5"},
+        {"latent attention in N", latent, "palm", "attention core 6 n (d + v) s with d = 5, v = 5"},
+        {"further tokens", further, "matrices",
+         "1 layer more for further tokens, with 12 h^2 and 6 V h of its own"},
+        {"an embedding that is the output", tied, "torchtitan",
+         "V h stays in N: it is the output matrix too"},
+    };
+    for (const auto& [why, shape, by, besides] : cases) {
+        CAPTURE(why);
+        CHECK(training::counted_besides(shape, convention(by)) == besides);
     }
 }
 

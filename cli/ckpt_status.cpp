@@ -1,6 +1,5 @@
 #include "ckpt_status.hpp"
 
-#include <pwd.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -12,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "as_user.hpp"
 #include "base/environment.hpp"
 #include "base/text.hpp"
 #include "checkpoint/state_folder.hpp"
@@ -28,12 +28,9 @@ struct Options {
 
 /// Whose records are looked at, and where they are.
 struct Place {
-    uid_t uid = 0;
-    gid_t gid = 0;
+    Account account;
     std::string path;
 };
-
-// NOLINTBEGIN(concurrency-mt-unsafe): the command has one thread
 
 Result<Place> find_place(const std::string& user) {
     if (user.empty()) {
@@ -41,43 +38,18 @@ Result<Place> find_place(const std::string& user) {
         if (!path) {
             return propagate(path);
         }
-        return Place{::geteuid(), ::getegid(), std::move(*path)};
+        return Place{{::geteuid(), ::getegid(), {}, {}}, std::move(*path)};
     }
-    const auto* account = ::getpwnam(user.c_str());
-    if (account == nullptr) {
-        return fail(Errc::not_found, fmt::format("there is no user \"{}\"", printable(user)));
+    auto account = find_account(user);
+    if (!account) {
+        return propagate(account);
     }
-    if (::geteuid() != 0 && ::geteuid() != account->pw_uid) {
+    if (::geteuid() != 0 && ::geteuid() != account->uid) {
         return fail(Errc::bad_input, "only root may look at the records of another user");
     }
-    return Place{account->pw_uid, account->pw_gid,
-                 std::string{static_cast<const char*>(account->pw_dir)} + "/.local/state/railhead"};
+    auto path = account->home + "/.local/state/railhead";
+    return Place{std::move(*account), std::move(path)};
 }
-
-// NOLINTEND(concurrency-mt-unsafe)
-
-/// Looks with the rights of the user for as long as it lives: root may read what the user cannot,
-/// and may not enter what the user can.
-class AsUser {
- public:
-    explicit AsUser(const Place& place) : uid_{::geteuid()}, gid_{::getegid()} {
-        is_ = (place.gid == gid_ || ::setegid(place.gid) == 0) &&
-              (place.uid == uid_ || ::seteuid(place.uid) == 0);
-    }
-    AsUser(const AsUser&) = delete;
-    AsUser& operator=(const AsUser&) = delete;
-    ~AsUser() {
-        if (::seteuid(uid_) != 0 || ::setegid(gid_) != 0) {
-            std::abort();  // root again is what this process may be
-        }
-    }
-    explicit operator bool() const { return is_; }
-
- private:
-    uid_t uid_;
-    gid_t gid_;
-    bool is_ = false;
-};
 
 Result<checkpoint::Record> read_record(const Options& options) {
     const auto job = parse_number<std::uint32_t>(options.job);
@@ -91,12 +63,12 @@ Result<checkpoint::Record> read_record(const Options& options) {
     if (!place) {
         return propagate(place);
     }
-    const AsUser user{*place};
+    const AsUser user{place->account};
     if (!user) {
         return fail(Errc::unavailable,
                     fmt::format("cannot become \"{}\"", printable(options.user)));
     }
-    const auto folder = checkpoint::StateFolder::open(place->path, place->uid);
+    const auto folder = checkpoint::StateFolder::open(place->path, place->account.uid);
     auto record = folder ? folder->read_record(*job)
                          : Result<checkpoint::Record>{tl::unexpected{folder.error()}};
     if (!record && record.error().code == Errc::not_found) {

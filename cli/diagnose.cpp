@@ -1,21 +1,19 @@
 // railhead diagnose: why is a run slow, or dead, and what is to be done?
-#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/text.hpp"
 #include "command.hpp"
 #include "diagnose/intake.hpp"
+#include "diagnose_input.hpp"
 #include "diagnose_options.hpp"
 #include "diagnose_run.hpp"
-#include "progress.hpp"
 #include "report/checklist.hpp"
 #include "report/diagnosis.hpp"
 #include "some.hpp"
-#include "text_stream.hpp"
 
 namespace railhead::cli {
 
@@ -32,10 +30,11 @@ void print_checklist(const DiagnoseOptions& options, const diagnose::ChecklistQu
              {}});
     }
     if (!options.mfu || question.gpus == 0 || question.accelerator == nullptr) {
-        return console.fail({Errc::bad_input,
-                             "name files to read, or say --mfu, --gpus and --accelerator for a "
-                             "checklist",
-                             {}});
+        return console.fail(
+            {Errc::bad_input,
+             "name files to read or a job, or say --mfu, --gpus and --accelerator for a "
+             "checklist",
+             {}});
     }
     const auto list = diagnose::make_checklist(question);
     if (!list) {
@@ -43,48 +42,6 @@ void print_checklist(const DiagnoseOptions& options, const diagnose::ChecklistQu
     }
     console.out << (options.json ? report::checklist_json(question, *list)
                                  : report::checklist_text(question, *list));
-}
-
-/// Feeds a file of any size to `intake`.  What was read before an error counts.
-bool read_file(const std::string& path, diagnose::Intake& intake, std::vector<report::CutFile>& cut,
-               Console& console) {
-    auto stream = TextStream::open(path);
-    if (!stream) {
-        console.fail(stream.error());
-        return false;
-    }
-    Progress progress{console, "railhead: reading " + printable(path)};
-    const std::string name = path == "-" ? "standard input" : path;
-    intake.begin_file(name);
-    while (true) {
-        const auto piece = stream->read();
-        if (!piece) {
-            console.warn(piece.error());
-            cut.push_back({name, piece.error().message});
-            break;
-        }
-        if (piece->empty()) {
-            break;
-        }
-        intake.feed(*piece);
-        if (stream->size() > 0) {
-            progress.show(std::min(stream->done(), stream->size()), stream->size());
-        }
-    }
-    intake.end_file();
-    return true;
-}
-
-std::optional<diagnose::Facts> read_facts(const std::vector<std::string>& files,
-                                          const diagnose::Given& given,
-                                          std::vector<report::CutFile>& cut, Console& console) {
-    diagnose::Intake intake{given};
-    for (const auto& file : files) {
-        if (!read_file(file, intake, cut, console)) {
-            return std::nullopt;
-        }
-    }
-    return intake.take();
 }
 
 /// The run before, for --baseline.
@@ -208,9 +165,10 @@ void add_run_options(CLI::App& command, DiagnoseOptions& options) {
 void add_diagnose(CLI::App& app, Console& console) {
     auto options = std::make_shared<DiagnoseOptions>();
     auto* command = app.add_subcommand("diagnose", "Why a run is slow, or dead, and what to do");
-    command->add_option(
-        "files", options->files,
-        "Logs, tables and configurations of a run, also of gzip; - is standard input");
+    command->add_option("files", options->files,
+                        "Logs, tables and configurations of a run, also of gzip; - is standard "
+                        "input; or the number "
+                        "of a job: 12, 12_3 or 12+1");
     command->add_option("--baseline", options->baseline, "Log of a run that was well");
     add_run_options(*command, *options);
     add_catalog_option(*command, options->catalogs);

@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include "accounting.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "checkpoint/mtbf.hpp"
@@ -18,6 +17,7 @@
 #include "diagnose/gate.hpp"
 #include "diagnose_options.hpp"
 #include "gate_input.hpp"
+#include "own_records.hpp"
 #include "job_record.hpp"
 #include "model_options.hpp"
 #include "policy/load_policy.hpp"

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "accounting.hpp"
+#include "ask_slurm.hpp"
 #include "base/text.hpp"
 #include "diagnose/kind.hpp"
 #include "diagnose/slurm_reader.hpp"
@@ -21,8 +21,6 @@
 namespace railhead::cli {
 
 namespace {
-
-constexpr std::string_view seconds = "%s";  // since 1970: the zone does not matter
 
 /// A log of another program may have times in brackets too.
 bool is_records(std::string_view head) {
@@ -119,18 +117,29 @@ void ask_settings(GateInput& input, Console& console) {
     if (input.settings) {
         return;
     }
-    if (const auto text = ask_slurm({"scontrol", "show", "config"}, seconds)) {
+    if (const auto text = ask_slurm({"scontrol", "show", "config"}, Clock::utc)) {
         input.settings.emplace(*text, "scontrol show config");
     } else {
         warn(console, "slurmctld's settings are not known", text.error());
     }
 }
 
+/// Adds what sacct says of the jobs that `selection` names.
+Result<void> add_attempts(const std::vector<std::string>& selection,
+                          diagnose::SlurmRecords& records) {
+    const auto text = ask_sacct(selection, Clock::utc);
+    if (!text) {
+        return tl::unexpected{text.error()};
+    }
+    read_slurm_text(*text, "sacct --duplicates", records);
+    return {};
+}
+
 /// From the submission of the first to the end of the last; false where accounting knows none.
 Result<bool> find_span(GateSpan& span) {
     diagnose::SlurmRecords records;
     const auto jobs = fmt::format("--jobs={}", fmt::join(span.jobs, ","));
-    if (auto asked = ask_sacct({jobs}, seconds, records); !asked) {
+    if (auto asked = add_attempts({jobs}, records); !asked) {
         return propagate(asked);
     }
     if (records.attempts.empty()) {
@@ -161,8 +170,8 @@ Result<bool> ask_records(GateInput& input, GateSpan& span) {
     const auto since = fmt::format("uts{}", *span.since_s);
     // sacct leaves out what starts in the second that ends the time: an attempt may do both in it.
     const auto until = fmt::format("uts{}", *span.until_s + 1);
-    if (auto asked = ask_sacct({"--allusers", "--starttime=" + since, "--endtime=" + until},
-                               seconds, input.records);
+    if (auto asked = add_attempts({"--allusers", "--starttime=" + since, "--endtime=" + until},
+                                  input.records);
         !asked) {
         return propagate(asked);
     }
@@ -171,7 +180,7 @@ Result<bool> ask_records(GateInput& input, GateSpan& span) {
                                              "Start=" + since, "End=" + until},
                     "sacctmgr show event"},
           std::pair{std::vector<std::string>{"scontrol", "show", "node"}, "scontrol show node"}}) {
-        const auto text = ask_slurm(argv, seconds);
+        const auto text = ask_slurm(argv, Clock::utc);
         if (!text) {
             return tl::unexpected{text.error()};
         }

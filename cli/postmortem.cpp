@@ -10,12 +10,14 @@
 
 #include <fmt/format.h>
 
-#include "accounting.hpp"
+#include "ask_slurm.hpp"
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
+#include "diagnose/clues.hpp"
+#include "diagnose_input.hpp"
 #include "job_record.hpp"
-#include "policy/lemons.hpp"
+#include "own_records.hpp"
 #include "quantity_reader.hpp"
 #include "report/postmortem.hpp"
 #include "slurm_files.hpp"
@@ -25,84 +27,9 @@ namespace railhead::cli {
 namespace {
 
 struct Options {
-    std::vector<std::string> jobs, sacct, events, logs, records;
+    std::vector<std::string> jobs, sacct, events, logs, records, evidence;
     std::optional<std::string> restart;
 };
-
-/// Times are UTC, or those of this machine where they are to fit a log, which has no zone.
-std::string_view time_format(const Options& options) {
-    return options.logs.empty() ? "%s" : "standard";
-}
-
-Result<std::string> ask(const Options& options, const std::vector<std::string>& argv) {
-    return ask_slurm(argv, time_format(options));
-}
-
-/// A time that ask() told, as sacctmgr takes it.
-std::string asked_time(const Options& options, std::int64_t at_s) {
-    if (options.logs.empty()) {
-        return fmt::format("uts{}", at_s);
-    }
-    auto text = policy::until_text(at_s);
-    text.pop_back();  // "Z": it is a time of this machine
-    return text;
-}
-
-/// The nodes of all attempts, as sacctmgr takes them.
-std::string nodes_of(const diagnose::SlurmRecords& records) {
-    std::string list;
-    for (const auto& attempt : records.attempts) {
-        if (!attempt.node_list.empty() && list.find(attempt.node_list) == std::string::npos) {
-            list += (list.empty() ? "" : ",") + attempt.node_list;
-        }
-    }
-    return list;
-}
-
-/// What accounting knows of the jobs, and of their nodes since the first of them started.
-Result<void> ask_accounting(const Options& options, diagnose::SlurmRecords& records) {
-    std::string jobs;
-    for (const auto& job : options.jobs) {
-        jobs += (jobs.empty() ? "" : ",") + job;
-    }
-    if (auto asked = ask_sacct({"--jobs=" + jobs}, time_format(options), records); !asked) {
-        return propagate(asked);
-    }
-    std::optional<std::int64_t> first_s;
-    for (const auto& attempt : records.attempts) {
-        if (attempt.start_s && (!first_s || *attempt.start_s < *first_s)) {
-            first_s = attempt.start_s;
-        }
-    }
-    if (!first_s) {
-        return {};
-    }
-    const auto text =
-        ask(options, {"sacctmgr", "--parsable2", "show", "event", "Nodes=" + nodes_of(records),
-                      "Start=" + asked_time(options, *first_s)});
-    if (!text) {
-        return tl::unexpected{text.error()};
-    }
-    read_slurm_text(*text, "sacctmgr show event", records);
-    return {};
-}
-
-/// What slurmctld still knows: of jobs that ended a few minutes ago, and of nodes that are out.
-Result<void> ask_slurmctld(const Options& options, diagnose::SlurmRecords& records) {
-    for (const auto& job : options.jobs) {
-        const auto text = ask(options, {"scontrol", "show", "job", job});
-        if (!text) {
-            return fail(text.error().code, fmt::format("job {}: {}", job, text.error().message));
-        }
-        read_slurm_text(*text, "scontrol show job", records);
-    }
-    if (const auto nodes = nodes_of(records); !nodes.empty()) {
-        if (const auto text = ask(options, {"scontrol", "show", "node", nodes})) {
-            read_slurm_text(*text, "scontrol show node", records);
-        }
-    }
-    return {};
-}
 
 Result<diagnose::SlurmRecords> read_records(const Options& options, Console& console) {
     if (!options.sacct.empty()) {
@@ -117,18 +44,19 @@ Result<diagnose::SlurmRecords> read_records(const Options& options, Console& con
                         fmt::format("\"{}\" is no job: expected 12, 12_3 or 12+1", printable(job)));
         }
     }
-    diagnose::SlurmRecords records;
-    if (const auto asked = ask_accounting(options, records); !asked) {
+    const auto clock = options.logs.empty() ? Clock::utc : Clock::machine;
+    auto asked = ask_accounting(options.jobs, clock);
+    if (!asked) {
         console.warn({asked.error().code,
                       "accounting does not answer, so only what slurmctld still knows is told: " +
                           asked.error().message,
                       {}});
-        records = {};
-        if (auto still = ask_slurmctld(options, records); !still) {
-            return propagate(still);
+        asked = ask_slurmctld(options.jobs, clock);
+        if (!asked) {
+            return propagate(asked);
         }
     }
-    return read_slurm_files(options.logs, console, std::move(records));
+    return read_slurm_files(options.logs, console, std::move(asked->records));
 }
 
 /// The user's own records of these jobs, and those that were named.
@@ -152,6 +80,39 @@ Result<std::vector<checkpoint::Record>> read_checkpoints(const Options& options,
     return found;
 }
 
+/// What the files of --evidence say of why the job ended.
+std::optional<std::vector<diagnose::Clue>> read_clues(const Options& options,
+                                                      const diagnose::SlurmRecords& records,
+                                                      Console& console) {
+    if (options.evidence.empty()) {
+        return std::vector<diagnose::Clue>{};
+    }
+    std::vector<report::CutFile> cut;  // it is warned of
+    const auto facts = read_facts(options.evidence, {}, cut, console);
+    if (!facts) {
+        return std::nullopt;
+    }
+    const auto rules = diagnose::all_rules();
+    std::vector<std::int64_t> ends;
+    for (const auto& attempt : records.attempts) {
+        if (attempt.end_s) {
+            ends.push_back(*attempt.end_s);
+        }
+    }
+    for (const auto& file : facts->files) {
+        if (!file.is_read) {
+            console.warn(
+                {Errc::bad_input,
+                 fmt::format(
+                     "\"{}\" is not used: {}", printable(facts->sources.name(file.file)),
+                     file.trouble.empty() ? "railhead diagnose finds nothing in it" : file.trouble),
+                 {}});
+        }
+    }
+    return diagnose::clues_of(diagnose::diagnose(*facts, rules), *facts, options.jobs.front(),
+                              ends);
+}
+
 void run(const Options& options, Console& console) {
     diagnose::PostmortemQuestion question;
     QuantityReader reader;
@@ -166,6 +127,10 @@ void run(const Options& options, Console& console) {
                                          printable(*options.restart)),
                              {}});
     }
+    if (!options.evidence.empty() && options.jobs.size() > 1) {
+        return console.fail(
+            {Errc::bad_input, "--evidence is of one job: ask for the others without it", {}});
+    }
     const auto records = read_records(options, console);
     if (!records) {
         return console.fail(records.error());
@@ -174,6 +139,11 @@ void run(const Options& options, Console& console) {
     if (!checkpoints) {
         return console.fail(checkpoints.error());
     }
+    auto clues = read_clues(options, *records, console);
+    if (!clues) {
+        return;
+    }
+    question.clues = std::move(*clues);
     question.jobs = options.jobs;
     question.checkpoints = std::move(*checkpoints);
     const auto postmortem = diagnose::make_postmortem(*records, question);
@@ -206,6 +176,10 @@ void add_postmortem(CLI::App& app, Console& console) {
             "--record", options->records,
             "Checkpoint records, as railhead keeps them for jobs with --ckpt-dir (default: "
             "one's own)")
+        ->group(group);
+    command
+        ->add_option("--evidence", options->evidence,
+                     "What railhead diagnose reads: the job's output, kernel logs of its nodes")
         ->group(group);
     command->add_option("--restart", options->restart,
                         "From a start to the first new step (default: 5m)");

@@ -94,6 +94,13 @@ Result<diagnose::SlurmRecords> read_slurm_files(const std::vector<std::string>& 
                       "all with SLURM_TIME_FORMAT=%s",
                       {}});
     }
+    diagnose::merge_repeated(records);
+    if (records.repeated > 0) {
+        console.warn({Errc::bad_input,
+                      fmt::format("{} of these files tell what others told before: counted once",
+                                  count_of(records.repeated, "record")),
+                      {}});
+    }
     diagnose::add_failed_nodes(records);
     diagnose::add_logged_events(records);
     return records;

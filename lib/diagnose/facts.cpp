@@ -33,7 +33,19 @@ std::string_view name_of(Input input) {
         "the job's output with the failures of its ranks",
         "dumps of PyTorch's NCCL flight recorder as JSON, of two ranks and more",
         "a trace of PyTorch's profiler",
-        "what NCCL's RAS port answers (ncclras -v) while the job runs"};
+        "what NCCL's RAS port answers (ncclras -v) while the job runs",
+        "a training log with gradient norms, of twenty steps and more",
+        "gradient norms of three ranks and more, each line with its rank (srun --label)",
+        "the job's record: sacct -j JOB --parsable2, or scontrol show job JOB",
+        "records of this job alone, or of a few: sacct -j JOB --parsable2",
+        "events of nodes: sacctmgr --parsable2 show event, or slurmctld's log",
+        "slurmd's log of the nodes",
+        "sdiag",
+        "what the job asked for: scontrol show job JOB, or its batch script",
+        "topology.conf (or topology.yaml), with scontrol show job JOB",
+        "CPUs of the tasks: srun --cpu-bind=verbose, or srun --label taskset -cp 0",
+        "nvidia-smi topo -m of a node",
+        "nsys stats --format csv -r cuda_gpu_kern_sum,nvtx_sum"};
     return names.at(static_cast<std::size_t>(input));
 }
 

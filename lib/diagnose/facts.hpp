@@ -45,7 +45,19 @@ enum class Input : std::uint8_t {
     job_output,      ///< what ranks printed when they ended
     flight_records,  ///< of PyTorch's NCCL flight recorder
     profiler_trace,
-    ras,  ///< what NCCL's RAS port answers
+    ras,          ///< what NCCL's RAS port answers
+    grad_norms,   ///< the training log prints them
+    rank_norms,   ///< and each rank its own, with a label
+    job_records,  ///< sacct, scontrol show job
+    one_job,      ///< these, of not more than a few jobs
+    node_events,  ///< sacctmgr show event, slurmctld's log
+    slurmd_log,
+    sdiag,
+    job_request,  ///< scontrol show job, or the batch script
+    topology,     ///< topology.conf
+    cpu_bindings,
+    topo_m,
+    nsys,
     count_
 };
 /// "a log with NCCL_DEBUG=INFO": what to hand in.
@@ -88,6 +100,7 @@ struct FileFacts {
     std::uint32_t file = 0;
     FileKind kind = FileKind::unknown;
     bool is_read = false;  ///< something in it was understood
+    std::string trouble;   ///< why it was not, of a kind that is read
 };
 
 struct Facts {

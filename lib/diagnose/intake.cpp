@@ -188,23 +188,32 @@ void Intake::end_file() {
     const auto failures = [&] {
         return facts_.machine.failures.empty() ? 0 : facts_.machine.failures.back().failures.size();
     };
+    const auto reports_before = facts_.machine.ranks.size();
+    const auto troubles_before = facts_.machine.troubles.size();
     if (machine_) {
         machine_->finish();
     }
     nccl_.end_file();
-    FileFacts file{file_, kind_, machine_ != nullptr};
+    FileFacts file{file_, kind_, machine_ != nullptr, {}};
+    if (facts_.machine.troubles.size() > troubles_before) {
+        file.is_read = false;
+        file.trouble = facts_.machine.troubles.back().what;
+    }
     if (kind_ == FileKind::unknown || is_job_output(kind_)) {
         const bool training = take_training();
         const bool table = take_table();
         const bool failed = failures() > 0;
-        file.is_read = training || table || failed;
+        const bool reported = facts_.machine.ranks.size() > reports_before;
+        file.is_read = training || table || failed || reported;
         if (kind_ == FileKind::unknown && file.is_read) {
             file.kind = training ? FileKind::training_log
                         : table  ? FileKind::nccl_tests
-                                 : FileKind::traceback;
+                        : failed ? FileKind::traceback
+                                 : FileKind::cpu_bindings;
         }
     }
-    if (kind_ == FileKind::unknown && !file.is_read) {
+    const bool may_be_other = kind_ == FileKind::unknown || kind_ == FileKind::nccl_tests;
+    if (may_be_other && !file.is_read) {
         facts_.machine.failures.pop_back();  // of a file that is no job output after all
     }
     facts_.files.push_back(file);
@@ -226,6 +235,10 @@ Facts Intake::take() {
     for (auto& training : facts_.training) {
         work_out_mfu(training);
     }
+    auto& records = facts_.machine.slurm;
+    merge_repeated(records);
+    add_failed_nodes(records);
+    add_logged_events(records);
     return std::move(facts_);
 }
 

@@ -15,6 +15,7 @@ enum class FileKind : std::uint8_t {
     training_log,  ///< steps, losses, arguments of the run
     watchdog,      ///< PyTorch's ProcessGroupNCCL on a collective that timed out
     traceback,     ///< Python's
+    cpu_bindings,  ///< of tasks: srun --cpu-bind=verbose, taskset -cp, Cpus_allowed_list
     // Of a node.
     topo_m,      ///< nvidia-smi topo -m
     nvidia_smi,  ///< nvidia-smi -q
@@ -33,15 +34,23 @@ enum class FileKind : std::uint8_t {
     nemo_config,        ///< YAML
     batch_script,       ///< with #SBATCH lines
     // Of Slurm.
-    job_record,  ///< scontrol show job
+    job_record,        ///< scontrol show job
+    node_record,       ///< scontrol show node
+    partition_record,  ///< scontrol show partition
     slurmctld_log,
     slurmd_log,
     sacct_table,  ///< sacct --parsable2
     sacct_json,
     sdiag,
-    event_table,  ///< sacctmgr show event --parsable2
+    event_table,    ///< sacctmgr show event --parsable2
+    topology_conf,  ///< of Slurm: SwitchName=, BlockName=
+    topology_yaml,
     // Known, and not read.
     python_pickle,  ///< among them the flight recorder's own format
+    slurm_conf,
+    gres_conf,
+    hwloc_xml,
+    nccl_topology,  ///< XML, as NCCL_TOPO_FILE
     count_
 };
 
@@ -55,7 +64,7 @@ constexpr std::size_t kind_head = std::size_t{64} << 10U;  // bytes that tell a 
 [[nodiscard]] FileKind guess_kind(std::string_view head);
 
 /// Whether this is what a job prints: such a file is read for NCCL's lines, nccl-tests, steps,
-/// watchdogs and tracebacks alike, since its head does not tell what comes later.
+/// watchdogs, tracebacks and bindings alike, since its head does not tell what comes later.
 [[nodiscard]] bool is_job_output(FileKind kind);
 
 }  // namespace railhead::diagnose

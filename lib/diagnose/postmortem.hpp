@@ -24,7 +24,8 @@ struct Clue {
     std::string job, node;             ///< empty: not known
     std::string what;                  ///< "Xid 79: the GPU has fallen off the bus"
     std::vector<std::string> fix, prevention;
-    std::string source;  ///< "dmesg.txt:812"
+    std::string source;    ///< "dmesg.txt:812"
+    bool is_cause = true;  ///< else it is what was seen first, and why is not told
 };
 
 struct PostmortemQuestion {

@@ -82,6 +82,10 @@ Lines nothing(const Ending&) {
     return {};
 }
 
+std::string clue_text(const Ending& ending) {
+    return fmt::format("{} ({})", ending.clue->what, ending.clue->source);
+}
+
 struct Row {
     std::string_view id;
     bool is_determined;
@@ -105,9 +109,8 @@ Lines prevent_by_checkpoints(const Ending&) {
 }
 
 constexpr std::array rows{
-    Row{"clue", true, [](const Ending& e) { return e.clue != nullptr; },
-        [](const Ending& e) { return fmt::format("{} ({})", e.clue->what, e.clue->source); },
-        nothing, [](const Ending& e) { return e.clue->fix; },
+    Row{"clue", true, [](const Ending& e) { return e.clue != nullptr && e.clue->is_cause; },
+        clue_text, nothing, [](const Ending& e) { return e.clue->fix; },
         [](const Ending& e) { return e.clue->prevention; }},
     Row{"node-planned", true,
         [](const Ending& e) { return is_of_node(e) && e.event != nullptr && is_planned(*e.event); },
@@ -164,6 +167,13 @@ constexpr std::array rows{
                          "slurmctld.log from 15 min before, as --log"};
         },
         nothing, prevent_node},
+    Row{"seen-first", false,
+        [](const Ending& e) {
+            const auto state = state_of(e);
+            return e.clue != nullptr && (state == "FAILED" || state == "CANCELLED");
+        },
+        clue_text, [](const Ending& e) { return e.clue->fix; }, nothing,
+        [](const Ending& e) { return e.clue->prevention; }},
     Row{"out-of-memory", true, [](const Ending& e) { return state_of(e) == "OUT_OF_MEMORY"; },
         [](const Ending&) {
             return std::string{"its processes took more memory of the host than the job was given"};

@@ -122,9 +122,11 @@ Finding found_setting(const Facts& facts, Confidence confidence, std::string wha
 
 std::vector<Rule> all_rules() {
     std::vector<Rule> all;
-    for (const auto part : {node_rules(), failure_rules(), nccl_error_rules(), nccl_network_rules(),
-                            nccl_path_rules(), bandwidth_rules(), profile_rules(), speed_rules(),
-                            layout_rules(), gradient_rules(), setting_rules(), stability_rules()}) {
+    for (const auto part :
+         {node_rules(), slurm_node_rules(), slurm_rules(), placement_rules(), affinity_rules(),
+          failure_rules(), nccl_error_rules(), nccl_network_rules(), nccl_path_rules(),
+          bandwidth_rules(), profile_rules(), speed_rules(), layout_rules(), gradient_rules(),
+          setting_rules(), stability_rules()}) {
         all.insert(all.end(), part.begin(), part.end());
     }
     return all;

@@ -74,6 +74,10 @@ struct Rule {
 [[nodiscard]] std::span<const Rule> node_rules();     ///< kernel log, nvidia-smi, DCGM, PCI, ports
 [[nodiscard]] std::span<const Rule> failure_rules();  ///< of ranks: tracebacks, flight records, RAS
 [[nodiscard]] std::span<const Rule> profile_rules();  ///< traces of a profiler
+[[nodiscard]] std::span<const Rule> slurm_rules();    ///< ends of jobs, slurmctld
+[[nodiscard]] std::span<const Rule> slurm_node_rules();  ///< nodes, by Slurm's records and logs
+[[nodiscard]] std::span<const Rule> placement_rules();   ///< GPUs and leaves that a job got
+[[nodiscard]] std::span<const Rule> affinity_rules();    ///< CPUs of ranks, how they were started
 [[nodiscard]] std::span<const Rule> nccl_error_rules();
 [[nodiscard]] std::span<const Rule> nccl_network_rules();
 [[nodiscard]] std::span<const Rule> nccl_path_rules();

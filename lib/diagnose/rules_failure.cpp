@@ -131,11 +131,102 @@ Finding find_ras(const Facts& facts) {
     return not_found();
 }
 
+std::string rank_text(const RankComplaint& complaint) {
+    auto text = complaint.rank ? fmt::format("Rank {}", *complaint.rank) : std::string{"A rank"};
+    if (complaint.device) {
+        text += fmt::format(", GPU {}", *complaint.device);
+    }
+    if (!complaint.host.empty()) {
+        text += fmt::format(" of {}", printable(complaint.host));
+    }
+    return text;
+}
+
+/// A rank that computed something else than it does again, or than another GPU does.
+const RankComplaint* proven_complaint(const RankReports& reports) {
+    const auto found = std::ranges::find_if(reports.complaints, [](const RankComplaint& one) {
+        return one.kind != ComplaintKind::local_nan;
+    });
+    return found == reports.complaints.end() ? nullptr : &*found;
+}
+
+/// The rank that alone has gradients that are no number before they are mixed.
+const RankComplaint* lone_complaint(const RankReports& reports) {
+    const RankComplaint* lone = nullptr;
+    for (const auto& one : reports.complaints) {
+        if (one.kind != ComplaintKind::local_nan) {
+            continue;
+        }
+        if (!one.rank || (lone != nullptr && lone->rank != one.rank)) {
+            return nullptr;
+        }
+        lone = &one;
+    }
+    return lone;
+}
+
+Finding diverging(Confidence confidence, std::string what, const Evidence& evidence) {
+    auto finding =
+        found(confidence, std::move(what) + " Suspect silent data corruption.", {evidence});
+    finding.fix = {
+        "drain its node: scontrol update NodeName=NODE State=DRAIN Reason=\"suspect corruption\"; "
+        "dcgmi diag -r 4 and nvidia-smi -q -d ECC,ROW_REMAPPER there",
+        "start again from a checkpoint before that iteration, without the node (--exclude=NODE): "
+        "the same steps, well on other nodes, show that it was the GPU",
+        "--check-for-nan-in-loss-and-grad and --rerun-mode=validate_results of Megatron-LM find it "
+        "at once"};
+    finding.expected = "weights that all ranks agree on; the steps since then are lost";
+    return finding;
+}
+
+Finding find_diverging(const Facts& facts) {
+    if (facts.machine.ranks.empty()) {
+        return unknown({Input::rank_norms});
+    }
+    bool is_compared = false;
+    for (const auto& reports : facts.machine.ranks) {
+        is_compared = is_compared || reports.compared > 0 || !reports.complaints.empty();
+        if (const auto* proven = proven_complaint(reports)) {
+            const bool persistent = proven->kind == ComplaintKind::persistent;
+            return diverging(persistent ? Confidence::certain : Confidence::likely,
+                             fmt::format("{} computed what {} does not.", rank_text(*proven),
+                                         persistent ? "another GPU" : "the same GPU, asked again,"),
+                             proven->evidence);
+        }
+        if (!reports.differences.empty()) {
+            const auto& difference = reports.differences.front();
+            return diverging(
+                Confidence::likely,
+                fmt::format("Rank {} has gradient norm {:.4g} at iteration {}, and {} of {} ranks "
+                            "have {:.4g}; it is one number, reduced over all of them.",
+                            difference.odd.front(), difference.value, difference.iteration,
+                            difference.ranks - difference.odd.size(), difference.ranks,
+                            difference.usual),
+                difference.evidence);
+        }
+        if (const auto* lone = lone_complaint(reports)) {
+            auto finding = diverging(
+                Confidence::possible,
+                fmt::format("{} alone has gradients that are no number, before they are reduced: "
+                            "its samples do it, or its GPU.",
+                            rank_text(*lone)),
+                lone->evidence);
+            finding.role = Role::symptom;
+            return finding;
+        }
+    }
+    return is_compared ? not_found() : unknown({Input::rank_norms});
+}
+
+constexpr std::string_view of_divergence[] = {"nan", "loss-spike", "gradient-blow-up",
+                                              "rank-failed", "skipped-iterations"};
 constexpr std::string_view of_failure[] = {"collective-timeout", "hang", "retry-exceeded",
                                            "nccl-connect"};
 constexpr std::string_view of_absence[] = {"collective-timeout", "hang", "nccl-ras"};
 
 constexpr Rule rules[] = {
+    {"rank-diverges", "a rank that computes something else than the others",
+     "what it computes goes into the weights of all", of_divergence, find_diverging},
     {"gpu-out-of-memory", "ranks that ran out of GPU memory", "one rank that dies ends all",
      of_failure, find_gpu_memory},
     {"rank-failed", "the rank that failed first", "what all others print follows from it",

@@ -1,7 +1,10 @@
 // Rules on losses, skipped iterations and hangs of a training log.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -39,6 +42,103 @@ Finding find_nan(const Facts& facts) {
         "if another seed or order of samples has it too: a lower learning rate, clip gradients",
         "if the same steps are well on other nodes: one GPU may compute wrong (dcgmi diag -r 4)"};
     finding.expected = "training goes on; steps after the NaN are lost";
+    return finding;
+}
+
+/// Gradient norms up to the first loss that is no number; infinite ones are kept, others that are
+/// no number are not.
+struct Norms {
+    std::vector<const training::Sample*> samples;
+    const training::Sample* broken = nullptr;  ///< the first whose loss is no number
+};
+
+Norms norms_of(const training::Run& run) {
+    Norms norms;
+    bool had_loss = false;
+    for (const auto& sample : run.series.samples()) {
+        if (had_loss && !std::isfinite(sample.loss) && run.nan_losses > 0) {
+            norms.broken = &sample;
+            break;
+        }
+        had_loss = had_loss || std::isfinite(sample.loss);
+        if (!std::isnan(sample.grad_norm) && sample.iteration >= warm_up_iterations) {
+            norms.samples.push_back(&sample);
+        }
+    }
+    return norms;
+}
+
+double middle_norm(std::vector<const training::Sample*> samples) {
+    const auto at = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+    std::ranges::nth_element(samples, at, {}, &training::Sample::grad_norm);
+    return (*at)->grad_norm;
+}
+
+/// Norms that rise and do not come back.
+struct BlowUp {
+    double usual = 0;
+    const training::Sample* first = nullptr;  ///< above twice the usual
+    const training::Sample* last = nullptr;
+};
+
+/// Of a tenfold rise in the last step before a loss that is no number, or in each of the last few:
+/// a norm that is back in the next step is clipped.
+std::optional<BlowUp> blow_up_of(const Norms& norms) {
+    const auto& samples = norms.samples;
+    constexpr std::ptrdiff_t tail = 3;
+    constexpr double rise = 10;
+    const double usual = middle_norm(samples);
+    const auto is_high = [&](const training::Sample* one) {
+        return one->grad_norm >= rise * usual;
+    };
+    const auto needed = norms.broken != nullptr ? 1 : tail;
+    if (!(usual > 0) || !std::all_of(samples.end() - needed, samples.end(), is_high)) {
+        return std::nullopt;
+    }
+    auto first = samples.end() - 1;
+    while (first != samples.begin() && (*(first - 1))->grad_norm > 2 * usual) {
+        --first;
+    }
+    return BlowUp{usual, *first, samples.back()};
+}
+
+Finding find_blow_up(const Facts& facts) {
+    const auto* training = facts.main_training();
+    if (training == nullptr) {
+        return unknown({Input::training_log});
+    }
+    const auto norms = norms_of(training->run());
+    constexpr std::size_t least = 20;  // to know what is usual
+    if (norms.samples.size() < least) {
+        return unknown({Input::grad_norms});
+    }
+    const auto blow_up = blow_up_of(norms);
+    if (!blow_up) {
+        return not_found();
+    }
+    const auto begin = blow_up->first->iteration;
+    const bool is_broken = norms.broken != nullptr;
+    auto finding = found(
+        is_broken ? Confidence::certain : Confidence::likely,
+        fmt::format("The gradient norm rose from {:.3g}, as usual, to {:.3g}, from iteration {} "
+                    "on{}.",
+                    blow_up->usual, blow_up->last->grad_norm, begin,
+                    is_broken ? fmt::format("; at iteration {} the loss was no number",
+                                            norms.broken->iteration)
+                              : std::string{", and is not back"}),
+        {training->at(blow_up->first->line), training->at(blow_up->last->line)});
+    finding.role = Role::symptom;
+    finding.fix = {
+        fmt::format("start again from the last checkpoint before iteration {}, and skip the "
+                    "samples since then",
+                    begin),
+        "--clip-grad 1.0 (Megatron-LM), max_norm=1.0: is it on?  A lower learning rate, a longer "
+        "warm-up, --qk-layernorm",
+        "if the same steps are well on other nodes: one GPU may compute wrong (dcgmi diag -r 4)"};
+    const auto& last = training->run().last;
+    const auto end = last && last->iteration ? *last->iteration : blow_up->last->iteration;
+    finding.expected = fmt::format("training goes on; {} are to be done again",
+                                   count_of(end + 1 - begin, "iteration"));
     return finding;
 }
 
@@ -139,7 +239,11 @@ Finding find_hang(const Facts& facts) {
     return finding;
 }
 
+constexpr std::string_view of_blow_up[] = {"nan", "loss-spike", "skipped-iterations"};
+
 constexpr Rule rules[] = {
+    {"gradient-blow-up", "gradients that grow without end",
+     "weights are lost from there on, before the loss shows it", of_blow_up, find_blow_up},
     {"hang",
      "a run that takes no more steps",
      "all its GPUs wait, and cost as if they worked",

@@ -55,6 +55,8 @@ class SlurmReader {
  public:
     /// `file` is its name, for what people are told.
     SlurmReader(SlurmRecords& into, std::string_view file);
+    /// `file` is its number in Sources of the caller's.
+    SlurmReader(SlurmRecords& into, std::uint32_t file) : into_{into}, file_{file} {}
     void feed(std::string_view piece);
     void finish();
     /// What it was taken for: "sacct --parsable2"; empty for what is none of them.

@@ -89,6 +89,7 @@ struct SlurmRecords {
     bool has_utc_times = false;    ///< seconds since 1970, or times with a zone
     std::uint64_t unread = 0;      ///< rows that are not as their heading says
     std::optional<Origin> first_unread;
+    std::uint64_t repeated = 0;  ///< that another one tells too: see merge_repeated()
 };
 
 /// A time as Slurm prints it: "2026-12-01T12:00:30", with fractions and a zone or without, or
@@ -104,6 +105,13 @@ struct SlurmTime {
 
 /// The first word of a state: "CANCELLED" of "CANCELLED by 1000".
 [[nodiscard]] std::string_view short_state(std::string_view state);
+
+/// Keeps one of the records that tell the same: of files that overlap, or were given twice.
+///
+/// Attempts are one that have their id, submission and start in common: what one of them does not
+/// know, such as the end, is taken from the others.  Of those without a start, and of lines of the
+/// log, only what is equal in all counts.  Events are one by node, begin and reason.
+void merge_repeated(SlurmRecords& records);
 
 /// Tells attempts the node whose failure ended them, where slurmctld's log does and they do not.
 /// sacct has no such field before 24.11, or near it.

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "report/mfu.hpp"
+#include "report/shown_paths.hpp"
 #include "report/table.hpp"
 
 namespace railhead::report {
@@ -24,13 +25,6 @@ using diagnose::Verdict;
 using diagnose::Waterfall;
 
 constexpr std::size_t width = 80;
-
-/// A path that fits a line; of a longer one its end.
-std::string path_text(const std::string& path) {
-    constexpr std::size_t most = 40;
-    const auto shown = printable(path);
-    return columns(shown) <= most ? shown : "..." + shown.substr(shown.size() - (most - 3));
-}
 
 std::string verdict_text(const Diagnosis& diagnosis) {
     const auto looked = diagnosis.with(Answer::not_found).size();
@@ -51,22 +45,23 @@ std::string verdict_text(const Diagnosis& diagnosis) {
     return "nothing to go by: no rule had what it needs";
 }
 
-std::string heading(const DiagnosisReport& report) {
+std::string heading(const DiagnosisReport& report, const ShownPaths& paths) {
     Table table;
     table.add({"Verdict", verdict_text(report.diagnosis)});
     bool first = true;
     for (const auto& file : report.facts->files) {
-        const auto& name = report.facts->sources.name(file.file);
         const auto kind = file.is_read ? std::string{name_of(file.kind)}
                           : !diagnose::refusal_of(file.kind).empty()
                               ? fmt::format("{}: not used; {}", name_of(file.kind),
                                             diagnose::refusal_of(file.kind))
                           : file.kind == diagnose::FileKind::unknown
                               ? std::string{"of no kind that is known: not used"}
+                          : !file.trouble.empty()
+                              ? fmt::format("{}: not used", name_of(file.kind))
                               : fmt::format("{}, in which no rule finds anything to read: not used",
                                             name_of(file.kind));
         const auto trouble = trouble_of(report, file);
-        table.add({first ? "Files" : "", fmt::format("{}: {}{}{}", path_text(name), kind,
+        table.add({first ? "Files" : "", fmt::format("{}: {}{}{}", paths[file.file], kind,
                                                      trouble.empty() ? "" : "; ", trouble)});
         first = false;
     }
@@ -88,18 +83,17 @@ std::string_view title_of(const Finding& finding) {
     return "Advice";
 }
 
-void add_evidence(Table& table, const Facts& facts, const Finding& finding) {
+void add_evidence(Table& table, const ShownPaths& paths, const Finding& finding) {
     bool first = true;
     for (const auto& one : finding.evidence) {
         const auto place =
-            one.line == 0 ? path_text(facts.sources.name(one.file))
-                          : fmt::format("{}:{}", path_text(facts.sources.name(one.file)), one.line);
+            one.line == 0 ? paths[one.file] : fmt::format("{}:{}", paths[one.file], one.line);
         table.add({first ? "At" : "", one.text.empty() ? place : place + ": " + one.text});
         first = false;
     }
 }
 
-std::string finding_text(std::size_t number, const Facts& facts, const Finding& finding) {
+std::string finding_text(std::size_t number, const ShownPaths& paths, const Finding& finding) {
     Table head;
     head.add({fmt::format("{}.", number),
               fmt::format("{}, {}: {} ({})", title_of(finding), name_of(finding.confidence),
@@ -110,7 +104,7 @@ std::string finding_text(std::size_t number, const Facts& facts, const Finding& 
         table.add({"From", fmt::format("{}: mend that first", finding.consequence_of)});
     }
     table.add({"Why", std::string{finding.rule->why}});
-    add_evidence(table, facts, finding);
+    add_evidence(table, paths, finding);
     bool first = true;
     for (const auto& fix : finding.fix) {
         table.add({first ? "Fix" : "", fix});
@@ -195,8 +189,9 @@ std::string number_text(const std::optional<double>& value) {
 }
 
 std::string comparison_text(const Comparison& about, const std::string& baseline) {
-    auto text = fmt::format("\nAgainst {}: a step takes {:+.1f} % time\n", path_text(baseline),
-                            about.change() * 100);
+    auto text =
+        fmt::format("\nAgainst {}: a step takes {:+.1f} % time\n",
+                    end_of_path(printable(baseline), ShownPaths::longest), about.change() * 100);
     // Parts are as small as microseconds and as large as minutes: digits, not decimals.
     const auto unit = about.measure == training::Measure::step_s ? "s"
                       : about.measure == training::Measure::seconds_a_token_gpu
@@ -272,6 +267,9 @@ std::string trouble_of(const DiagnosisReport& report, const diagnose::FileFacts&
     if (cut != report.cut.end()) {
         return "only a part of it could be read: " + cut->why;
     }
+    if (!file.trouble.empty()) {
+        return printable(file.trouble);
+    }
     const auto log = std::ranges::find(facts.training, file.file, &diagnose::TrainingFacts::file);
     return log != facts.training.end() && !diagnose::is_timed(*log)
                ? std::string{"fewer than three timed steps: its speed was not looked at"}
@@ -279,10 +277,11 @@ std::string trouble_of(const DiagnosisReport& report, const diagnose::FileFacts&
 }
 
 std::string diagnosis_text(const DiagnosisReport& report) {
-    auto text = heading(report);
+    const ShownPaths paths{report.facts->sources};
+    auto text = heading(report, paths);
     std::size_t number = 0;
     for (const auto* finding : report.diagnosis.with(Answer::found)) {
-        text += finding_text(++number, *report.facts, *finding);
+        text += finding_text(++number, paths, *finding);
     }
     if (report.comparison) {
         text += comparison_text(*report.comparison, report.baseline);

@@ -296,6 +296,7 @@ void LogReader::add_step(Step step, LogKind kind) {
     sample.time = std::isfinite(time) && time > 0 ? time : no_value;
     sample.loss = step.loss.value_or(no_value);
     sample.tflops = step.tflops.value_or(no_value);
+    sample.grad_norm = step.grad_norm.value_or(no_value);
     sample.marks = run.first ? marks_ : static_cast<std::uint8_t>(marks_ | after_start);
     run.series.add(sample);
     marks_ = 0;

@@ -24,6 +24,7 @@ struct Sample {
     double time = no_value;  ///< in the unit of Run::measure; not a number: not printed
     double loss = no_value;  ///< may be infinite, as printed
     double tflops = no_value;
+    double grad_norm = no_value;  ///< may be infinite, as printed
     std::uint8_t marks = 0;  ///< StepMark, or-ed
 };
 

@@ -82,6 +82,12 @@ class MachineDigest {
             }
             add("unfinished", failures.unfinished);
         }
+        for (const auto& reports : facts.ranks) {
+            for (const auto& b : reports.bindings) {
+                add("binding", b.rank.value_or(0), b.local.value_or(0), to_string(b.cpus),
+                    b.evidence.line);
+            }
+        }
         for (const auto& report : facts.ras) {
             add("ras", report.nodes.value_or(0), report.gpus.value_or(0));
             for (const auto& g : report.groups) {
@@ -135,6 +141,34 @@ class MachineDigest {
             add("sdiag", c.at_s.value_or(-1), c.main_mean_us.value_or(0),
                 c.backfill_last_us.value_or(0), c.dbd_agent_queue.value_or(0), c.by_type.size(),
                 c.by_user.size());
+        }
+        add_records(facts);
+    }
+
+    void add_records(const diagnose::MachineFacts& facts) {
+        for (const auto& a : facts.slurm.attempts) {
+            add("attempt", a.id, a.state, a.node_list, a.gpus, a.end_s.value_or(-1), a.from.line);
+        }
+        for (const auto& e : facts.slurm.events) {
+            add("event", e.node, e.state, e.reason, e.begin_s, e.from.line);
+        }
+        for (const auto& l : facts.slurm.lines) {
+            add("line", static_cast<int>(l.kind), l.nodes, l.job, l.at_s, l.from.line);
+        }
+        for (const auto& j : facts.jobs) {
+            add("job", j.id, j.node_list.value, j.std_out, j.gpu_bind.value, j.evidence.line);
+        }
+        for (const auto& p : facts.partitions) {
+            add("partition", p.name, p.nodes);
+        }
+        for (const auto& m : facts.matrices) {
+            add("matrix", m.node.gpus.size(), m.node.nics.size(), m.node.numa.size());
+            for (const auto& gpu : m.node.gpus) {
+                add("near", gpu.index, to_string(gpu.cpus));
+            }
+        }
+        for (const auto& t : facts.topologies) {
+            add("fabric of nodes and leaves", t.fabrics.front().nodes.size(), t.fabrics.front().leaves().size());
         }
     }
 

@@ -26,6 +26,7 @@ namespace {
 /// Kinds by hand.
 const std::vector<std::pair<std::string, FileKind>>& fixtures() {
     static const std::vector<std::pair<std::string, FileKind>> all{
+        {"cpu-bind-other-socket.log", FileKind::cpu_bindings},
         {"dcgm-diag-memory-fails.txt", FileKind::dcgm},
         {"dcgm-dmon-one-idle-gpu.txt", FileKind::dcgm},
         {"deepspeed-zero-3-offload.json", FileKind::deepspeed_config},
@@ -41,13 +42,22 @@ const std::vector<std::pair<std::string, FileKind>>& fixtures() {
         {"lspci-acs-on-and-downgraded.txt", FileKind::lspci},
         {"nemo-tp-across-nodes.yaml", FileKind::nemo_config},
         {"nsys-nccl-dominates.csv", FileKind::nsys_stats},
+        {"nsys-waits-for-samples.csv", FileKind::nsys_stats},
         {"nvidia-smi-healthy.txt", FileKind::nvidia_smi},
         {"nvidia-smi-hot-narrow-bad-memory.txt", FileKind::nvidia_smi},
         {"profiler-exposed-communication.json", FileKind::profiler_trace},
         {"ras-one-process-dead.txt", FileKind::nccl_ras},
+        {"sacct-node-fail.txt", FileKind::sacct_table},
+        {"sacctmgr-events.txt", FileKind::event_table},
+        {"scontrol-job-gpus-per-task.txt", FileKind::job_record},
+        {"scontrol-node-drained.txt", FileKind::node_record},
+        {"scontrol-partition.txt", FileKind::partition_record},
         {"script-socket-forced.sbatch", FileKind::batch_script},
         {"sdiag-slow-backfill.txt", FileKind::sdiag},
+        {"slurmctld-node-down.log", FileKind::slurmctld_log},
         {"slurmd-out-of-memory-and-time.log", FileKind::slurmd_log},
+        {"topo-m-two-sockets.txt", FileKind::topo_m},
+        {"topology-two-leaves.conf", FileKind::topology_conf},
         {"torchrun-summary.log", FileKind::traceback},
         {"torchtitan-small-batch.toml", FileKind::torchtitan_config},
         {"traceback-loader-killed-for-memory.log", FileKind::traceback},
@@ -92,9 +102,15 @@ bool is_read(FileKind kind) {
     return kind != FileKind::python_pickle;
 }
 
+/// What Slurm's commands print and what it is configured by: nobody colours or labels it.
+bool is_of_slurm(FileKind kind) {
+    return kind >= FileKind::job_record && kind <= FileKind::topology_yaml &&
+           kind != FileKind::slurmd_log && kind != FileKind::sdiag;
+}
+
 /// Formats whose lines mean nothing by themselves.
 bool is_document(FileKind kind) {
-    return kind == FileKind::profiler_trace || kind == FileKind::flight_recorder ||
+    return is_of_slurm(kind) || kind == FileKind::profiler_trace || kind == FileKind::flight_recorder ||
            kind == FileKind::deepspeed_config || kind == FileKind::torchtitan_config ||
            kind == FileKind::nemo_config || kind == FileKind::batch_script;
 }
@@ -217,8 +233,8 @@ TEST_CASE("noise in any file stops no reader of any kind", "[diagnose]") {
             }
         }
     }
-    // 5 kinds of job output and 16 others.
-    CHECK(read == 21 * fixtures().size());
+    // 6 kinds of job output and 26 others.
+    CHECK(read == 32 * fixtures().size());
 }
 
 TEST_CASE("no failure is seen in public logs that have none", "[diagnose][corpus]") {

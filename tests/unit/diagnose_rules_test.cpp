@@ -11,6 +11,7 @@
 #include "support/diagnoses.hpp"
 #include "support/golden.hpp"
 #include "support/paths.hpp"
+#include "support/rule_cases.hpp"
 #include "support/training_logs.hpp"
 
 namespace diagnose = railhead::diagnose;
@@ -591,6 +592,11 @@ TEST_CASE("every rule has a case that it finds and one that is well", "[diagnose
     std::set<std::string> healthy = apart;
     for (const auto& c : all_cases()) {
         (c.expected == Answer::found ? positive : healthy).insert(c.rule);
+    }
+    for (const auto& c : railhead::test::record_rule_cases()) {
+        if (c.expected != Answer::unknown) {
+            (c.expected == Answer::found ? positive : healthy).insert(c.rule);
+        }
     }
     std::set<std::string> ids;
     for (const auto& rule : diagnose::all_rules()) {

@@ -231,14 +231,14 @@ Facts Intake::take() {
         }
         facts_.nccl = std::move(log);
     }
-    find_accelerator();
-    for (auto& training : facts_.training) {
-        work_out_mfu(training);
-    }
     auto& records = facts_.machine.slurm;
     merge_repeated(records);
     add_failed_nodes(records);
     add_logged_events(records);
+    find_accelerator();
+    for (auto& training : facts_.training) {
+        work_out_mfu(training);
+    }
     return std::move(facts_);
 }
 

@@ -161,7 +161,8 @@ std::string inputs_text(const Facts& facts) {
     Table table;
     for (const auto& input : training->mfu->inputs) {
         table.add({printable(input.what),
-                   fmt::format("{}: {}", printable(input.value), printable(input.from))});
+                   fmt::format("{}: {}", printable(input.value),
+                               end_of_path(printable(input.from), ShownPaths::longest))});
     }
     auto text = "\nThe MFU is from\n" + table.text(3, width);
     for (const auto& assumption : training->mfu->assumptions) {

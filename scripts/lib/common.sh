@@ -175,6 +175,7 @@ build() {
     [[ -z ${RAILHEAD_WERROR:-} ]] || options+=("-DRAILHEAD_WERROR=$RAILHEAD_WERROR")
     [[ ! -w $cache ]] || export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
     export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 # objects of another checkout will do
+    export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-10G}   # five builds, and room for those of another branch
     [[ $preset == demo ]] || fetch_chart_library
     lock "$root/build/$preset/.lock"
     logs=$root/build/$preset/logs

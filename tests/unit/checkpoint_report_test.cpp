@@ -76,9 +76,10 @@ TEST_CASE("an interval that is rounded to steps says so, and how far off it is",
     question.own_interval_s.reset();
     const auto why = [&](std::optional<double> step_s) {
         question.step_s = step_s;
-        const auto text = report::checkpoint_text(answer(question));
+        auto text = report::checkpoint_text(answer(question));
+        text.resize(text.find("Loss"));
         std::string words;
-        for (const auto word : railhead::split_words(text.substr(0, text.find("Loss")))) {
+        for (const auto word : railhead::split_words(text)) {
             words += std::string{railhead::trim(word)} + " ";
         }
         return words.substr(words.find(": ") + 2);

@@ -88,9 +88,13 @@ def status(rig, job, *options, **more):
 
 
 def start_now(rig, job):
-    """A requeued job waits for two minutes: not here."""
+    """A requeued job waits for two minutes: not here.  Asked again, since its last nodes may have it wait anew."""
     assert wait_until(lambda: rig.job_info(job)["JobState"] == "PENDING", 60, 0.2), rig.job_info(job)
-    rig.run(["scontrol", "update", f"JobId={job.id}", "StartTime=now"])
+
+    def started():
+        rig.run(["scontrol", "update", f"JobId={job.id}", "StartTime=now"], check=False)
+        return rig.job_info(job)["JobState"] != "PENDING"
+    assert wait_until(started, 60, 0.3), rig.job_info(job)
 
 
 # -- what is seen -----------------------------------------------------------------------------

@@ -12,6 +12,7 @@
 
 #include "ask_slurm.hpp"
 #include "base/text.hpp"
+#include "base/word_list.hpp"
 #include "diagnose/kind.hpp"
 #include "diagnose/slurm_reader.hpp"
 #include "progress.hpp"
@@ -188,12 +189,6 @@ Result<bool> ask_records(GateInput& input, GateSpan& span) {
     }
     input.records_from = "sacct, sacctmgr, scontrol";
     return true;
-}
-
-bool has_word(std::string_view list, std::string_view wanted) {
-    return std::ranges::any_of(split(list, ','), [&](std::string_view word) {
-        return equals_ignoring_case(trim(word), wanted);
-    });
 }
 
 }  // namespace

@@ -53,6 +53,17 @@ GateAim make_aim(const std::optional<policy::GateTarget>& site, const GateDefaul
     return aim;
 }
 
+GateCheck make_check(GateGroup group, std::string_view id, std::string_view what, GateUnit unit,
+                     GateAim aim) {
+    GateCheck check;
+    check.group = group;
+    check.id = id;
+    check.what = what;
+    check.unit = unit;
+    check.aim = std::move(aim);
+    return check;
+}
+
 void judge(GateCheck& check, double value, std::string measured, std::string from) {
     check.value = value;
     check.measured = std::move(measured);
@@ -89,12 +100,9 @@ std::string span_text(double seconds) {
 }
 
 bool is_asked(const GateQuestion& question, const JobAttempt& attempt) {
-    const auto is_this = [&](const std::string& job) {
-        return attempt.id == job ||
-               (attempt.id.starts_with(job) &&
-                (attempt.id[job.size()] == '_' || attempt.id[job.size()] == '+'));
-    };
-    return question.jobs.empty() || std::ranges::any_of(question.jobs, is_this);
+    return question.jobs.empty() || std::ranges::any_of(question.jobs, [&](const auto& job) {
+               return is_of_job(attempt, job);
+           });
 }
 
 Gate pass_gate(const GateQuestion& question) {

@@ -23,6 +23,10 @@ enum class AimText : std::uint8_t { share, time, times };
 [[nodiscard]] GateAim make_aim(const std::optional<policy::GateTarget>& site,
                                const GateDefault& usual, bool is_least, AimText text);
 
+/// A check that nothing is known of yet.
+[[nodiscard]] GateCheck make_check(GateGroup group, std::string_view id, std::string_view what,
+                                   GateUnit unit, GateAim aim = {});
+
 /// Compares `value` with the aim, and says it as `measured`.
 void judge(GateCheck& check, double value, std::string measured, std::string from);
 

@@ -100,12 +100,9 @@ void explain(GateCheck& check, const checkpoint::Recommendation& answer,
 }
 
 GateCheck check_interval(const GateQuestion& question) {
-    GateCheck check;
-    check.id = "interval";
-    check.what = "checkpoint interval against the optimum";
-    check.group = GateGroup::failures;
-    check.unit = GateUnit::times;
-    check.aim = make_aim(question.targets.interval, usual_interval, false, AimText::times);
+    auto check = make_check(
+        GateGroup::failures, "interval", "checkpoint interval against the optimum", GateUnit::times,
+        make_aim(question.targets.interval, usual_interval, false, AimText::times));
     check.aim.text = fmt::format("within {:.3g} times", *check.aim.value);
     const auto figures = find_checkpoints(question);
     checkpoint::Question about;
@@ -223,13 +220,10 @@ class EndCounter {
 };
 
 GateCheck make_recovery(const GateQuestion& question) {
-    GateCheck check;
-    check.id = "recovery";
-    check.what = "from a node's failure to the job's next start";
-    check.group = GateGroup::failures;
-    check.unit = GateUnit::seconds;
-    check.aim = make_aim(question.targets.recovery_s, usual_recovery, false, AimText::time);
-    return check;
+    return make_check(
+        GateGroup::failures, "recovery", "from a node's failure to the job's next start",
+        GateUnit::seconds,
+        make_aim(question.targets.recovery_s, usual_recovery, false, AimText::time));
 }
 
 void judge_recovery(GateCheck& check, const Ends& ends, const GateWindow& window) {
@@ -271,13 +265,10 @@ void judge_recovery(GateCheck& check, const Ends& ends, const GateWindow& window
 }
 
 GateCheck make_completion(const GateQuestion& question) {
-    GateCheck check;
-    check.id = "completion";
-    check.what = "attempts that no failure of a node ended";
-    check.group = GateGroup::failures;
-    check.unit = GateUnit::share;
-    check.aim = make_aim(question.targets.completion, usual_completion, true, AimText::share);
-    return check;
+    return make_check(
+        GateGroup::failures, "completion", "attempts that no failure of a node ended",
+        GateUnit::share,
+        make_aim(question.targets.completion, usual_completion, true, AimText::share));
 }
 
 void judge_completion(GateCheck& check, const Ends& ends, const GateWindow& window) {

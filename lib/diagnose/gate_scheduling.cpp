@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.hpp"
+#include "base/word_list.hpp"
 #include "diagnose/gate_checks.hpp"
 #include "diagnose/node_use.hpp"
 #include "job/hostlist.hpp"
@@ -25,15 +26,6 @@ constexpr GateDefault usual_idle{300,
                                  "a common aim of sites, without a source; [gate] sets another"};
 constexpr GateDefault usual_utilization{
     0.85, "a common aim of sites, without a source; [gate] sets another"};
-
-GateCheck make_check(std::string_view id, std::string_view what, GateUnit unit) {
-    GateCheck check;
-    check.id = id;
-    check.what = what;
-    check.group = GateGroup::scheduling;
-    check.unit = unit;
-    return check;
-}
 
 /// Nodes with GPUs; all of them where none has one.
 std::map<std::string, std::uint64_t> nodes_of(const SlurmRecords& records) {
@@ -176,12 +168,6 @@ void check_use(const GateQuestion& question, GateCheck& idle, GateCheck& utiliza
 
 // -- Settings ------------------------------------------------------------------------------------
 
-bool has_word(std::string_view list, std::string_view wanted) {
-    return std::ranges::any_of(split(list, ','), [&](std::string_view word) {
-        return equals_ignoring_case(trim(word), wanted);
-    });
-}
-
 /// Of the check, as one of slurmctld's settings; unknown where it is not told.
 std::optional<SlurmSetting> take_setting(const GateQuestion& question, std::string_view key,
                                          GateCheck& check) {
@@ -241,7 +227,8 @@ double longest_run_s(const SlurmRecords* records) {
 }
 
 GateCheck check_backfill(const GateQuestion& question) {
-    auto check = make_check("backfill", "small jobs run while large ones wait", GateUnit::none);
+    auto check = make_check(GateGroup::scheduling, "backfill",
+                            "small jobs run while large ones wait", GateUnit::none);
     check.aim.text = "sched/backfill";
     check.aim.from = "slurm.conf(5): sched/builtin starts jobs in order alone";
     const auto type = take_setting(question, "SchedulerType", check);
@@ -271,7 +258,8 @@ GateCheck check_backfill(const GateQuestion& question) {
 }
 
 GateCheck check_gang(const GateQuestion& question) {
-    auto check = make_check("gang", "a job keeps its nodes: no time slices", GateUnit::none);
+    auto check = make_check(GateGroup::scheduling, "gang", "a job keeps its nodes: no time slices",
+                            GateUnit::none);
     check.aim.text = "PreemptMode without GANG";
     check.aim.from = "slurm.conf(5): GANG lets jobs of one node run in turns";
     const auto mode = take_setting(question, "PreemptMode", check);
@@ -298,11 +286,12 @@ GateCheck check_gang(const GateQuestion& question) {
 }  // namespace
 
 void check_scheduling(const GateQuestion& question, std::vector<GateCheck>& checks) {
-    auto idle = make_check("idle", "a node between two jobs", GateUnit::seconds);
-    auto utilization = make_check("utilization", "GPU time in jobs", GateUnit::share);
-    idle.aim = make_aim(question.targets.idle_s, usual_idle, false, AimText::time);
-    utilization.aim =
-        make_aim(question.targets.utilization, usual_utilization, true, AimText::share);
+    auto idle =
+        make_check(GateGroup::scheduling, "idle", "a node between two jobs", GateUnit::seconds,
+                   make_aim(question.targets.idle_s, usual_idle, false, AimText::time));
+    auto utilization =
+        make_check(GateGroup::scheduling, "utilization", "GPU time in jobs", GateUnit::share,
+                   make_aim(question.targets.utilization, usual_utilization, true, AimText::share));
     check_use(question, idle, utilization);
     checks.push_back(std::move(idle));
     checks.push_back(std::move(utilization));

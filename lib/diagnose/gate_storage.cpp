@@ -79,19 +79,9 @@ class LoggedCheckpoints {
     std::uint64_t line_ = 0;
 };
 
-GateCheck make_check(std::string_view id, std::string_view what, const GateAim& aim) {
-    GateCheck check;
-    check.id = id;
-    check.what = what;
-    check.group = GateGroup::storage;
-    check.unit = GateUnit::share;
-    check.aim = aim;
-    return check;
-}
-
 GateCheck check_checkpoints(const GateQuestion& question) {
     auto check = make_check(
-        "checkpoint", "training stands still for checkpoints",
+        GateGroup::storage, "checkpoint", "training stands still for checkpoints", GateUnit::share,
         make_aim(question.targets.checkpoint_share, usual_checkpoint, false, AimText::share));
     const auto figures = find_checkpoints(question);
     if (!figures.cost_s || !figures.interval_s || !(*figures.interval_s > 0)) {
@@ -117,7 +107,7 @@ GateCheck check_checkpoints(const GateQuestion& question) {
 
 GateCheck check_loader(const GateQuestion& question) {
     auto check =
-        make_check("loader", "steps wait for samples",
+        make_check(GateGroup::storage, "loader", "steps wait for samples", GateUnit::share,
                    make_aim(question.targets.loader_share, usual_loader, false, AimText::share));
     std::optional<double> most;
     std::string of;

@@ -23,11 +23,6 @@ bool is_well(const JobAttempt& attempt) {
            (state == "COMPLETING" && attempt.failed_node.empty()) || state == "SUSPENDED";
 }
 
-bool is_asked(const JobAttempt& attempt, const std::string& job) {
-    return attempt.id == job || (attempt.id.size() > job.size() && attempt.id.starts_with(job) &&
-                                 (attempt.id[job.size()] == '_' || attempt.id[job.size()] == '+'));
-}
-
 bool is_near(std::int64_t at_s, std::int64_t end_s) {
     return at_s >= end_s - before_end_s && at_s <= end_s + after_end_s;
 }
@@ -82,7 +77,7 @@ class Finder {
     [[nodiscard]] const Clue* clue_of(const Ending& ending) const {
         const auto& attempt = *ending.attempt;
         const auto found = std::ranges::find_if(question_.clues, [&](const Clue& clue) {
-            const bool is_its = (!clue.job.empty() && is_asked(attempt, clue.job)) ||
+            const bool is_its = (!clue.job.empty() && is_of_job(attempt, clue.job)) ||
                                 (clue.job.empty() && !clue.node.empty() &&
                                  job::hostlist_has(attempt.node_list, clue.node));
             return is_its && (!clue.at_s || is_near(*clue.at_s, *attempt.end_s));
@@ -268,7 +263,7 @@ Result<Postmortem> make_postmortem(const SlurmRecords& records,
     for (const auto& job : question.jobs) {
         bool is_there = false;
         for (const auto& attempt : records.attempts) {
-            if (is_asked(attempt, job)) {
+            if (is_of_job(attempt, job)) {
                 auto& own = attempts[attempt.id];
                 is_there = true;
                 if (std::ranges::find(own, &attempt) == own.end()) {

@@ -93,6 +93,11 @@ class LoggedNode {
 
 }  // namespace
 
+bool is_of_job(const JobAttempt& attempt, std::string_view job) {
+    const std::string_view id = attempt.id;
+    return id == job || (id.starts_with(job) && (id[job.size()] == '_' || id[job.size()] == '+'));
+}
+
 std::optional<SlurmTime> parse_slurm_time(std::string_view text) {
     if (const auto seconds = parse_number<std::int64_t>(text)) {
         return *seconds > 0 ? std::optional{SlurmTime{*seconds, true}} : std::nullopt;

@@ -38,6 +38,10 @@ struct JobAttempt {
     Origin from;
 };
 
+/// Whether it is one of a job, as users name it: a job has the tasks of its array, "12" "12_3", and
+/// its parts, "12+1".
+[[nodiscard]] bool is_of_job(const JobAttempt& attempt, std::string_view job);
+
 /// A time in which a node was not in service.
 struct NodeEvent {
     std::string node;

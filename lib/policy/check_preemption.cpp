@@ -9,18 +9,13 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "base/word_list.hpp"
 #include "checkpoint/schedule.hpp"
 #include "policy/check.hpp"
 
 namespace railhead::policy {
 
 namespace {
-
-bool has_word(std::string_view list, std::string_view wanted) {
-    return std::ranges::any_of(split(list, ','), [&](std::string_view word) {
-        return equals_ignoring_case(trim(word), wanted);
-    });
-}
 
 /// Whether jobs of a partition are ended to make room: a suspended one keeps what it has.
 bool ends_jobs(const fabric::Cluster& cluster, const fabric::Partition& partition) {

@@ -28,6 +28,14 @@ void add_size_options(CLI::App& command, CheckpointOptions& options, const std::
         "A number, or a recipe: adam-mixed (default: 14), adam-fp32, ...");
 }
 
+void read_failure_rate(const std::optional<std::string>& text, QuantityReader& reader,
+                       std::optional<double>& per_1000_node_days,
+                       const checkpoint::FailureRate*& published) {
+    reader.read_or_name<checkpoint::FailureRate>(
+        "--rate", text, per_1000_node_days, published, checkpoint::published_rates(),
+        [](const auto& rate) { return rate.per_1000_node_days; });
+}
+
 void read_checkpoint(const CheckpointOptions& options, QuantityReader& reader,
                      checkpoint::Question& to) {
     reader.read("--mtbf", options.mtbf, Quantity::duration, to.mtbf_s);
@@ -37,9 +45,7 @@ void read_checkpoint(const CheckpointOptions& options, QuantityReader& reader,
     reader.read("--params", options.params, Quantity::count, to.params);
     reader.read("--bytes", options.bytes, Quantity::size, to.bytes);
     reader.read("--process-share", options.process_share, Quantity::share, to.process_share);
-    reader.read_or_name<checkpoint::FailureRate>(
-        "--rate", options.rate, to.per_1000_node_days, to.published_rate,
-        checkpoint::published_rates(), [](const auto& rate) { return rate.per_1000_node_days; });
+    read_failure_rate(options.rate, reader, to.per_1000_node_days, to.published_rate);
     reader.read_or_name<checkpoint::Recipe>(
         "--bytes-per-param", options.bytes_per_param, to.bytes_per_param, to.recipe,
         checkpoint::recipes(), [](const auto& recipe) { return recipe.in_checkpoint(); });

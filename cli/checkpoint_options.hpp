@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "checkpoint/mtbf.hpp"
 #include "checkpoint/question.hpp"
 #include "quantity_reader.hpp"
 
@@ -23,6 +24,11 @@ void add_job_options(CLI::App& command, CheckpointOptions& options, checkpoint::
 
 /// Adds --params, --bytes and --bytes-per-param.
 void add_size_options(CLI::App& command, CheckpointOptions& options, const std::string& group);
+
+/// Reads --rate: failures in 1000 node-days, or a published rate, which gives them.
+void read_failure_rate(const std::optional<std::string>& text, QuantityReader& reader,
+                       std::optional<double>& per_1000_node_days,
+                       const checkpoint::FailureRate*& published);
 
 /// Reads what was typed into `to`.
 void read_checkpoint(const CheckpointOptions& options, QuantityReader& reader,

@@ -141,25 +141,11 @@ void leave(diagnose::Verdict verdict, Console& console) {
     }
 }
 
-void add_run_options(CLI::App& command, DiagnoseOptions& options) {
-    const CLI::Range of_node{std::uint64_t{1}, std::uint64_t{1024}};
+void add_diagnose_options(CLI::App& command, DiagnoseOptions& options) {
     command.add_option("--mfu", options.mfu, "Model FLOPs utilization, percent: 22");
-    command.add_option("--gpus", options.gpus, "GPUs of the run")->check(some);
-    command.add_option("--accelerator", options.accelerator, "Of railhead catalog: a100");
-    command.add_option("--gpus-per-node", options.gpus_per_node, "Default: as in the usual node")
-        ->check(of_node);
-    command.add_option("--nic", options.nic, "Of railhead catalog: hdr (default: the usual one)");
-    command.add_option("--nics", options.nics, "NICs of a node that carry GPU traffic")
-        ->check(of_node);
-    command.add_option("--precision", options.precision, "bf16 (default), fp16, fp8, ...");
-    command.add_option("--model", options.model.name, "Of railhead catalog: llama-3-70b");
-    command.add_option("--batch", options.batch, "Sequences of a step");
-    command.add_option("--tp", options.tp, "Tensor parallel size")->check(some);
-    command.add_option("--pp", options.pp, "Pipeline stages")->check(some);
+    add_run_options(command, options, command.option_defaults()->get_group());
     command.add_option("--microbatches", options.microbatches, "Of a pipeline, in a step")
         ->check(some);
-    command.add_option("--recompute", options.recompute, "Of activations")
-        ->check(CLI::IsMember({"none", "selective", "full"}));
 }
 
 void add_diagnose(CLI::App& app, Console& console) {
@@ -170,7 +156,7 @@ void add_diagnose(CLI::App& app, Console& console) {
                         "input; or the number "
                         "of a job: 12, 12_3 or 12+1");
     command->add_option("--baseline", options->baseline, "Log of a run that was well");
-    add_run_options(*command, *options);
+    add_diagnose_options(*command, *options);
     add_catalog_option(*command, options->catalogs);
     add_model_options(*command, options->model);
     command->add_flag("--json", options->json, "Write JSON, schema railhead.diagnose/1");

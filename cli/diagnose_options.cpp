@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "quantity_reader.hpp"
+#include "some.hpp"
 
 namespace railhead::cli {
 
@@ -116,6 +117,25 @@ Result<void> read_sizes(const DiagnoseOptions& options, const training::Catalogu
 }
 
 }  // namespace
+
+void add_run_options(CLI::App& command, DiagnoseOptions& options, const std::string& group) {
+    const CLI::Range of_node{std::uint64_t{1}, std::uint64_t{1024}};
+    const auto add = [&](const char* name, auto& to, const char* help) {
+        return command.add_option(name, to, help)->group(group);
+    };
+    add("--gpus", options.gpus, "GPUs of the run")->check(some);
+    add("--accelerator", options.accelerator, "Of railhead catalog: a100");
+    add("--gpus-per-node", options.gpus_per_node, "Default: as in the usual node")->check(of_node);
+    add("--nic", options.nic, "Of railhead catalog: hdr (default: the usual one)");
+    add("--nics", options.nics, "NICs of a node that carry GPU traffic")->check(of_node);
+    add("--precision", options.precision, "bf16 (default), fp16, fp8, ...");
+    add("--model", options.model.name, "Of railhead catalog: llama-3-70b");
+    add("--batch", options.batch, "Sequences of a step");
+    add("--tp", options.tp, "Tensor parallel size")->check(some);
+    add("--pp", options.pp, "Pipeline stages")->check(some);
+    add("--recompute", options.recompute, "Of activations")
+        ->check(CLI::IsMember({"none", "selective", "full"}));
+}
 
 Result<double> read_mfu(const std::string& text) {
     auto number = trim(text);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "base/error.hpp"
 #include "diagnose/checklist.hpp"
 #include "diagnose/intake.hpp"
@@ -23,6 +25,10 @@ struct DiagnoseOptions {
     ModelOptions model;
     bool json = false;
 };
+
+/// Adds the hardware and the layout of a run, --accelerator to --recompute, as far as `diagnose` and
+/// `gate` both ask for them.
+void add_run_options(CLI::App& command, DiagnoseOptions& options, const std::string& group);
 
 /// "22", "22 %" or "22%" as a share.  Fails with `bad_input` where it is none of 1 to 99.9...
 [[nodiscard]] Result<double> read_mfu(const std::string& text);

@@ -29,6 +29,6 @@ struct DiagnosisRun {
 void leave(diagnose::Verdict verdict, Console& console);
 
 /// Hardware and run, as far as they are said beside the files.
-void add_run_options(CLI::App& command, DiagnoseOptions& options);
+void add_diagnose_options(CLI::App& command, DiagnoseOptions& options);
 
 }  // namespace railhead::cli

@@ -13,13 +13,14 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "checkpoint/mtbf.hpp"
+#include "checkpoint_options.hpp"
 #include "command.hpp"
 #include "diagnose/gate.hpp"
 #include "diagnose_options.hpp"
 #include "gate_input.hpp"
-#include "own_records.hpp"
 #include "job_record.hpp"
 #include "model_options.hpp"
+#include "own_records.hpp"
 #include "policy/load_policy.hpp"
 #include "quantity_reader.hpp"
 #include "report/gate.hpp"
@@ -62,9 +63,7 @@ Result<void> read_times(const Options& options, diagnose::GateQuestion& question
     reader.read("--interval", options.interval, Quantity::duration, question.interval_s);
     reader.read("--cost", options.cost, Quantity::duration, question.cost_s);
     reader.read("--restart", options.restart, Quantity::duration, question.restart_s);
-    reader.read_or_name<checkpoint::FailureRate>(
-        "--rate", options.rate, question.per_1000_node_days, named, checkpoint::published_rates(),
-        [](const auto& rate) { return rate.per_1000_node_days; });
+    read_failure_rate(options.rate, reader, question.per_1000_node_days, named);
     if (reader.error()) {
         return tl::unexpected{*reader.error()};
     }
@@ -112,19 +111,13 @@ Result<void> read_policy(const Options& options, diagnose::GateQuestion& questio
     return {};
 }
 
-Result<void> read_records(const Options& options, const GateInput& input,
-                          diagnose::GateQuestion& question) {
-    for (const auto& file : options.records) {
-        const auto text = read_file(file);
-        auto record = text ? checkpoint::parse_record(*text)
-                           : Result<checkpoint::Record>{tl::unexpected{text.error()}};
-        if (!record) {
-            auto error = std::move(record.error());
-            error.message = fmt::format("\"{}\": {}", printable(file), error.message);
-            return tl::unexpected{std::move(error)};
-        }
-        question.checkpoints.push_back(std::move(*record));
+Result<void> read_checkpoints(const Options& options, const GateInput& input,
+                              diagnose::GateQuestion& question) {
+    auto named = read_record_files(options.records);
+    if (!named) {
+        return propagate(named);
     }
+    question.checkpoints = std::move(*named);
     if (options.records.empty() && !question.jobs.empty()) {
         diagnose::SlurmRecords asked;  // of a week of a cluster, few are
         for (const auto& attempt : input.records.attempts) {
@@ -200,7 +193,7 @@ void run(const Options& options, Console& console) {
         }
     }
     question.jobs = span.jobs;
-    if (const auto read = read_records(options, *input, question); !read) {
+    if (const auto read = read_checkpoints(options, *input, question); !read) {
         return console.fail(read.error());
     }
     question.facts = &input->facts;
@@ -213,36 +206,12 @@ void run(const Options& options, Console& console) {
     print(options, span, diagnose::pass_gate(question), console);
 }
 
-void add_run_options(CLI::App& command, Options& options) {
-    const CLI::Range of_node{std::uint64_t{1}, std::uint64_t{1024}};
-    auto& about = options.run;
+void add_log_options(CLI::App& command, Options& options) {
     const std::string group = "The training run, as far as its log does not tell";
-    const auto text = [&](const char* name, auto& to, const char* help) {
-        command.add_option(name, to, help)->group(group);
-    };
-    const auto count = [&](const char* name, auto& to, const char* help) {
-        command.add_option(name, to, help)->check(some)->group(group);
-    };
-    text("--accelerator", about.accelerator, "Of railhead catalog: h100");
-    text("--precision", about.precision, "bf16 (default), fp16, fp8, ...");
-    text("--model", about.model.name, "Of railhead catalog: llama-3-70b");
-    text("--batch", about.batch, "Sequences of a step");
-    text("--step-time", options.step_time, "4.2s");
-    count("--gpus", about.gpus, "GPUs of the run");
-    count("--tp", about.tp, "Tensor parallel size");
-    count("--pp", about.pp, "Pipeline stages");
-    count("--cp", options.cp, "Context parallel size");
-    count("--ep", options.ep, "Expert parallel size");
-    text("--nic", about.nic, "Of railhead catalog: ndr (default: the usual one)");
-    command.add_option("--gpus-per-node", about.gpus_per_node, "Default: as in the usual node")
-        ->check(of_node)
-        ->group(group);
-    command.add_option("--nics", about.nics, "NICs of a node that carry GPU traffic")
-        ->check(of_node)
-        ->group(group);
-    command.add_option("--recompute", about.recompute, "Of activations")
-        ->check(CLI::IsMember({"none", "selective", "full"}))
-        ->group(group);
+    add_run_options(command, options.run, group);
+    command.add_option("--step-time", options.step_time, "4.2s")->group(group);
+    command.add_option("--cp", options.cp, "Context parallel size")->check(some)->group(group);
+    command.add_option("--ep", options.ep, "Expert parallel size")->check(some)->group(group);
 }
 
 void add_failure_options(CLI::App& command, Options& options) {
@@ -276,7 +245,7 @@ void add_gate(CLI::App& app, Console& console) {
                         "Of the records: from this time on (default: the last 7 days, or the "
                         "time of the jobs)");
     command->add_option("--until", options->window.until, "Until this time (default: now)");
-    add_run_options(*command, *options);
+    add_log_options(*command, *options);
     add_failure_options(*command, *options);
     add_catalog_option(*command, options->run.catalogs);
     add_model_options(*command, options->run.model);

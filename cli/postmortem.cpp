@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "ask_slurm.hpp"
-#include "base/file.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
 #include "diagnose/clues.hpp"
@@ -62,21 +61,12 @@ Result<diagnose::SlurmRecords> read_records(const Options& options, Console& con
 /// The user's own records of these jobs, and those that were named.
 Result<std::vector<checkpoint::Record>> read_checkpoints(const Options& options,
                                                          const diagnose::SlurmRecords& records) {
-    std::vector<checkpoint::Record> found;
-    for (const auto& file : options.records) {
-        const auto text = read_file(file);
-        auto record = text ? checkpoint::parse_record(*text)
-                           : Result<checkpoint::Record>{tl::unexpected{text.error()}};
-        if (!record) {
-            auto error = std::move(record.error());
-            error.message = fmt::format("\"{}\": {}", printable(file), error.message);
-            return tl::unexpected{std::move(error)};
-        }
-        found.push_back(std::move(*record));
+    auto found = read_record_files(options.records);
+    if (found) {
+        auto own = own_records(records);
+        found->insert(found->end(), std::make_move_iterator(own.begin()),
+                      std::make_move_iterator(own.end()));
     }
-    auto own = own_records(records);
-    found.insert(found.end(), std::make_move_iterator(own.begin()),
-                 std::make_move_iterator(own.end()));
     return found;
 }
 

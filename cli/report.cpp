@@ -168,7 +168,7 @@ void add_report(CLI::App& app, Console& console) {
                         "Of the job (default: those that NCCL's lines are from)");
     command->add_option("--title", options->title, "Default: the first file");
     command->add_option("--baseline", diagnose.baseline, "Log of a run that was well");
-    add_run_options(*command, diagnose);
+    add_diagnose_options(*command, diagnose);
     add_catalog_option(*command, diagnose.catalogs);
     add_model_options(*command, diagnose.model);
     command->callback([options, &console] { run(*options, console); });

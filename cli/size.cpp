@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "checkpoint_options.hpp"
 #include "command.hpp"
 #include "model_options.hpp"
 #include "plan/sizing.hpp"
@@ -63,9 +64,7 @@ Result<void> read_quantities(const Options& options, plan::SizeQuestion& to) {
     reader.read("--storage", options.storage, Quantity::bandwidth, to.storage_bytes_per_s);
     reader.read("--restart", options.restart, Quantity::duration, to.restart_s);
     reader.read("--repair", options.repair, Quantity::duration, to.repair_s);
-    reader.read_or_name<checkpoint::FailureRate>(
-        "--rate", options.rate, to.per_1000_node_days, to.published_rate,
-        checkpoint::published_rates(), [](const auto& rate) { return rate.per_1000_node_days; });
+    read_failure_rate(options.rate, reader, to.per_1000_node_days, to.published_rate);
     if (reader.error()) {
         return tl::unexpected{*reader.error()};
     }
